@@ -1,0 +1,68 @@
+import type { ErrorType } from "@drover/api";
+
+interface PlatformErrorOptions {
+  /** Stable detail for programs, such as `environment_archived`. */
+  readonly code?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** A failure that the caller can act on. Anything else that is thrown is a bug. */
+export abstract class PlatformError extends Error {
+  abstract readonly type: ErrorType;
+  readonly code: string | undefined;
+
+  constructor(message: string, options: PlatformErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.name = new.target.name;
+    this.code = options.code;
+  }
+}
+
+/** The request cannot be carried out as it stands; the message names the field. */
+export class InvalidRequestError extends PlatformError {
+  readonly type = "invalid_request_error";
+}
+
+export class AuthenticationError extends PlatformError {
+  readonly type = "authentication_error";
+}
+
+export class PermissionError extends PlatformError {
+  readonly type = "permission_error";
+}
+
+export class NotFoundError extends PlatformError {
+  readonly type = "not_found_error";
+}
+
+/** A conflict that a retry cannot resolve, such as a stale version. */
+export class ConflictError extends PlatformError {
+  readonly type = "conflict_error";
+}
+
+export class RequestTooLargeError extends PlatformError {
+  readonly type = "request_too_large";
+}
+
+/** Part of the contract that this version does not do yet; the message names it. */
+export class NotImplementedError extends PlatformError {
+  readonly type = "invalid_request_error";
+}
+
+/** The store cannot write now: nothing was stored, and the same request may succeed later. */
+export class StoreUnavailableError extends PlatformError {
+  readonly type = "overloaded_error";
+}
+
+/** Another process holds the session: whatever was to be appended was not. Never reaches a client. */
+export class LeaseLostError extends Error {
+  constructor(sessionId: string, epoch: number) {
+    super(`session ${sessionId} is no longer held under epoch ${epoch}`);
+    this.name = "LeaseLostError";
+  }
+}
+
+/** Marks a branch that the types rule out. Reaching it is a bug, so it throws a plain `Error`. */
+export function unreachable(value: never): never {
+  throw new Error(`unreachable: ${JSON.stringify(value)}`);
+}

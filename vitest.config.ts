@@ -1,0 +1,46 @@
+import { defineConfig } from "vitest/config";
+
+/**
+ * Three projects, by what they need:
+ * - unit: nothing but Node; beside the source.
+ * - contract: real files, real processes, a real sandbox (`*.contract.test.ts` beside the source).
+ * - system: a started server, black box, under `test/`.
+ */
+const source = {
+  resolve: { conditions: ["source"] },
+  ssr: { resolve: { conditions: ["source"] } },
+};
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        ...source,
+        test: {
+          name: "unit",
+          include: ["packages/*/src/**/*.test.ts"],
+          exclude: ["packages/*/src/**/*.contract.test.ts"],
+        },
+      },
+      {
+        ...source,
+        test: {
+          name: "contract",
+          include: ["packages/*/src/**/*.contract.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        ...source,
+        test: {
+          name: "system",
+          include: ["test/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
