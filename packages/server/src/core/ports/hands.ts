@@ -1,0 +1,103 @@
+import type { ResultBlock } from "@drover/api";
+
+/**
+ * What a sandbox is made from, fixed when the session is created. Plain JSON and no secret: the same
+ * recipe elsewhere makes the same sandbox.
+ */
+export interface Recipe {
+  readonly provider: "bubblewrap";
+  /** The root file system: the host's `/usr`, read-only. */
+  readonly base: { readonly type: "host" };
+  readonly mounts: readonly FileMount[];
+  readonly network: { readonly type: "none" };
+}
+
+/** A stored blob shown read-only inside the sandbox. */
+export interface FileMount {
+  readonly type: "file";
+  /** Absolute, normalised, under `/mnt/session/uploads/`. */
+  readonly mount_path: string;
+  /** Key in the blob store: lowercase hex SHA-256 of the content. */
+  readonly sha256: string;
+  readonly size_bytes: number;
+}
+
+/** Where a call would run: which hand, and which life of the process that owns it. */
+export interface HandsBoot {
+  readonly hand_id: string;
+  /** Changes each time the owning process starts; what an earlier boot was doing is gone. */
+  readonly hands_boot: string;
+}
+
+export interface HandCall {
+  readonly workspaceId: string;
+  readonly sessionId: string;
+  /** The event id of the tool use; the same call is never run twice. */
+  readonly callId: string;
+  readonly handId: string;
+  /** The boot recorded in the log when the call was journalled. */
+  readonly handsBoot: string;
+  /** The lease epoch of the caller; hands refuse one lower than they have seen for the session. */
+  readonly epoch: number;
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly recipe: Recipe;
+}
+
+/** A file found new or changed under `/mnt/session/outputs`, its content already in the blob store. */
+export interface OutputFile {
+  /** Relative to `/mnt/session/outputs`, with `/` between segments. */
+  readonly path: string;
+  readonly sha256: string;
+  readonly size_bytes: number;
+}
+
+export type CallOutcome =
+  | {
+      readonly type: "result";
+      readonly content: readonly ResultBlock[];
+      readonly is_error: boolean;
+      readonly outputs: readonly OutputFile[];
+      /** True if the call was ended by `cancel`. */
+      readonly cancelled: boolean;
+    }
+  /**
+   * The boot that had the call is gone, and so is every process it had started. Whether and how far
+   * the call ran cannot be known; nothing of it can still happen.
+   */
+  | { readonly type: "lost"; readonly message: string }
+  /** The hands saw a higher epoch for the session, or the call was cancelled before it arrived. */
+  | { readonly type: "refused"; readonly message: string }
+  /** No hands can be had, or they would not answer; the call was not started by this attempt. */
+  | { readonly type: "unavailable"; readonly message: string };
+
+/** The brain's view of everything that acts. */
+export interface Hands {
+  /**
+   * Finds or starts the process that owns `handId` and tells its boot, to be journalled before a call
+   * is sent. Makes no sandbox. Rejects with `HandsUnavailableError` if none can be had in time.
+   */
+  locate(handId: string, signal: AbortSignal): Promise<HandsBoot>;
+  /**
+   * Sends the call, or re-attaches to it if these hands have it already, and waits for its end.
+   * Never rejects. Aborting the signal stops the waiting, not the call.
+   */
+  execute(call: HandCall, signal: AbortSignal): Promise<CallOutcome>;
+  /**
+   * Ends the call and everything it started; its outcome comes out of `execute`. A call that has not
+   * arrived yet is refused when it does. Never rejects; a no-op for hands that are gone.
+   */
+  cancel(call: Pick<HandCall, "sessionId" | "callId" | "handsBoot" | "epoch">): Promise<void>;
+  /** Tells the hands that the call's result is committed to the log and may be forgotten. Never rejects. */
+  settle(call: Pick<HandCall, "callId" | "handsBoot">): Promise<void>;
+  /** Ends the hand's sandbox and deletes its workspace: its session was deleted. Never rejects. */
+  dispose(handId: string): Promise<void>;
+}
+
+/** No process that owns hands can be reached or started. The message says why and what to do. */
+export class HandsUnavailableError extends Error {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = "HandsUnavailableError";
+  }
+}

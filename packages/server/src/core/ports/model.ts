@@ -1,0 +1,102 @@
+/**
+ * A language model that speaks the Messages API's own vocabulary: blocks, stop reasons and usage
+ * are what `POST /v1/messages` takes and gives. Adapters for other APIs translate at their edge.
+ */
+
+/** A content block exactly as the model API sent it or is to receive it. Never edited: thinking is signed. */
+export type ModelBlock = { readonly type: string; readonly [key: string]: unknown };
+
+export interface ModelMessage {
+  readonly role: "user" | "assistant";
+  readonly content: readonly ModelBlock[];
+}
+
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: { readonly type: "object"; readonly [key: string]: unknown };
+}
+
+export interface ModelRequest {
+  /** The agent's model id, before any mapping of ids. */
+  readonly model: string;
+  readonly system: readonly ModelBlock[];
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ModelTool[];
+  /** Tokens. */
+  readonly max_tokens: number;
+  readonly effort?: "low" | "medium" | "high" | "xhigh" | "max";
+  readonly speed?: "standard" | "fast";
+}
+
+/** Tokens. A count the API did not report is absent, which is not zero. */
+export interface ModelUsage {
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cache_creation_input_tokens?: number;
+  readonly cache_read_input_tokens?: number;
+  readonly cache_creation?: {
+    readonly ephemeral_5m_input_tokens?: number;
+    readonly ephemeral_1h_input_tokens?: number;
+  };
+}
+
+/** What arrives while a response is being made. Best effort, for previews only. */
+export interface ModelObserver {
+  blockStarted(index: number, type: string): void;
+  textDelta(index: number, text: string): void;
+}
+
+export type ModelFailureKind =
+  | "overloaded"
+  | "rate_limited"
+  | "billing"
+  /** The connection broke, was silent for too long, or the stream ended early. */
+  | "connection"
+  /** The API refused the request; asking again would not help. */
+  | "request_failed"
+  | "aborted";
+
+export type ModelOutcome =
+  | {
+      readonly type: "response";
+      /** Complete blocks in the order of their index; tool inputs parsed. */
+      readonly blocks: readonly ModelBlock[];
+      /** `end_turn`, `tool_use`, `max_tokens`, `refusal` …; null if the API gave none. */
+      readonly stop_reason: string | null;
+      readonly stop_details?: ModelBlock | null;
+      readonly usage: ModelUsage;
+      /** The API's own request id, for tracing. */
+      readonly request_id: string | undefined;
+    }
+  | {
+      readonly type: "failure";
+      readonly kind: ModelFailureKind;
+      /** A sentence for the log, scrubbed of credentials. */
+      readonly message: string;
+      readonly retryable: boolean;
+      readonly retryAfterMs?: number;
+      readonly usage?: ModelUsage;
+    };
+
+export interface Model {
+  /**
+   * Asks for one response. Never rejects: every failure of the world is an outcome. A stream that is
+   * silent for longer than the adapter's limit is cut and is a `connection` failure; an aborted
+   * `signal` ends it at once as `aborted`. Does not retry: the loop does, so that the log shows it.
+   */
+  respond(
+    request: ModelRequest,
+    observer: ModelObserver,
+    signal: AbortSignal,
+  ): Promise<ModelOutcome>;
+}
+
+export interface ModelInfo {
+  readonly id: string;
+  readonly display_name: string;
+  readonly created_at: string;
+  /** Tokens; null where unknown. */
+  readonly max_input_tokens: number | null;
+  readonly max_tokens: number | null;
+}

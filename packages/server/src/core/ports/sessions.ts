@@ -1,0 +1,160 @@
+import type { Checkpoint, SessionKey } from "./event-log.ts";
+import type { Recipe } from "./hands.ts";
+
+export type SessionStatus = "idle" | "running" | "rescheduling" | "terminated";
+
+/** Running totals shown by the session object; times in seconds. */
+export interface SessionTotals {
+  readonly usage: Readonly<Record<string, unknown>>;
+  readonly stats: { readonly active_seconds?: number; readonly duration_seconds?: number };
+}
+
+/** A session's row: what it was made with, and what it shows now. The log is the truth of the rest. */
+export interface SessionRecord {
+  readonly workspace_id: string;
+  readonly id: string;
+  /** The primary thread, which exists from creation. */
+  readonly thread_id: string;
+  readonly hand_id: string;
+  readonly status: SessionStatus;
+  readonly title: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly environment_id: string;
+  /** The agent as it was when the session was made (wire `SessionAgent`). */
+  readonly agent: SessionAgentSnapshot;
+  readonly resources: readonly Readonly<Record<string, unknown>>[];
+  readonly vault_ids: readonly string[];
+  readonly recipe: Recipe;
+  readonly totals: SessionTotals;
+  /** RFC 3339 with milliseconds. */
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly archived_at: string | null;
+  /** A tombstone: everything else is gone, so that open streams end on every process. */
+  readonly deleted_at: string | null;
+  readonly last_seq: number;
+  /** Where a late stream begins: `last_seq` when the newest input was accepted; null once one attached. */
+  readonly input_seq: number | null;
+  readonly input_at: string | null;
+}
+
+/** What the harness needs of the agent; the rest is carried as it is. */
+export interface SessionAgentSnapshot {
+  readonly id: string;
+  readonly name: string;
+  readonly version: number;
+  readonly system: string | null;
+  readonly model: {
+    readonly id: string;
+    readonly effort?: { readonly type: "low" | "medium" | "high" | "xhigh" | "max" };
+    readonly speed?: "standard" | "fast";
+  };
+  readonly tools: readonly Readonly<Record<string, unknown>>[];
+  readonly [key: string]: unknown;
+}
+
+export interface SessionListFilter {
+  readonly agentId?: string;
+  readonly agentVersion?: number;
+  readonly statuses?: readonly SessionStatus[];
+  readonly includeArchived?: boolean;
+  readonly createdAt?: { gt?: string; gte?: string; lt?: string; lte?: string };
+}
+
+export type NewSession = Omit<
+  SessionRecord,
+  "updated_at" | "archived_at" | "deleted_at" | "last_seq" | "input_seq" | "input_at"
+>;
+
+export type SessionPatch = Partial<
+  Pick<
+    SessionRecord,
+    | "title"
+    | "metadata"
+    | "agent"
+    | "resources"
+    | "recipe"
+    | "status"
+    | "archived_at"
+    | "updated_at"
+  >
+>;
+
+export interface SessionReader {
+  /** Undefined if there is none in this workspace. Deleted ones come with `deleted_at` set. */
+  find(key: SessionKey): Promise<SessionRecord | undefined>;
+  /** Not deleted ones, by (created_at, id). */
+  list(
+    workspaceId: string,
+    filter: SessionListFilter,
+    page: PageRequest,
+  ): Promise<readonly SessionRecord[]>;
+  findCheckpoint(key: SessionKey): Promise<Checkpoint | undefined>;
+}
+
+export interface SessionWriter {
+  insert(session: NewSession): Promise<void>;
+  /** Locks the row until the transaction ends. Undefined as for `find`. */
+  lock(key: SessionKey): Promise<SessionRecord | undefined>;
+  update(key: SessionKey, patch: SessionPatch): Promise<void>;
+  /** Deletes events, inbox and checkpoint, ends its lease and leaves the tombstone. */
+  delete(key: SessionKey): Promise<void>;
+  /**
+   * Says that a stream was attached, and from where it should start: `input_seq` if the newest input
+   * was accepted within `withinMs` and none has been attached since, else undefined (live only).
+   */
+  attachStream(key: SessionKey, withinMs: number): Promise<number | undefined>;
+}
+
+/**
+ * The work queue: sessions that are due (`wake_at` in the past) and that nobody holds.
+ *
+ * What every implementation promises (proved by `session-queue.testsuite.ts`):
+ * - Claiming is oldest-due first, and gives lease and a new, higher epoch in one statement.
+ * - A session is held by one process at a time; the epoch before can append nothing any more.
+ * - `wake_at` stays until the holder releases the session: what dies in between is claimed again.
+ */
+export interface SessionQueue {
+  /** Claims up to `limit` due sessions. `leaseMs` null: the lease does not expire by itself. */
+  claim(request: {
+    holder: string;
+    leaseMs: number | null;
+    limit: number;
+  }): Promise<readonly Claim[]>;
+  /** Extends all leases of the holder by `leaseMs` from now; tells which sessions it still holds. */
+  renew(request: { holder: string; leaseMs: number }): Promise<readonly SessionKey[]>;
+  /**
+   * Gives the session back, due again at `wakeAt` (RFC 3339) or not at all (null). Answers false, and
+   * keeps the lease, if there is input in the inbox or an event after `seenSeq`: look again first.
+   * Rejects with `LeaseLostError` if it is no longer held.
+   */
+  release(
+    request: SessionKey & { epoch: number; seenSeq: number; wakeAt: string | null },
+  ): Promise<boolean>;
+  /** Makes the session due at once. */
+  wake(key: SessionKey): Promise<void>;
+  /** Ends every lease of other holders: the caller has proved that they are gone. */
+  takeOver(holder: string): Promise<void>;
+  /** When the next session becomes due (RFC 3339), undefined if none is waiting. */
+  nextDue(): Promise<string | undefined>;
+}
+
+export interface Claim extends SessionKey {
+  readonly epoch: number;
+  /** How often it was claimed since its last append, this time included: a sign of poison when it grows. */
+  readonly claims: number;
+}
+
+/** A page by immutable position. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly order: "asc" | "desc";
+  /** Rows after this one in the given order. */
+  readonly after?: PagePosition;
+}
+
+export interface PagePosition {
+  /** RFC 3339 with milliseconds. */
+  readonly created_at: string;
+  readonly id: string;
+}

@@ -1,0 +1,53 @@
+import type { EventReader, EventWriter } from "./event-log.ts";
+import type {
+  Agents,
+  AgentWriter,
+  AnsweredRequests,
+  ApiKeys,
+  ApiKeyWriter,
+  Environments,
+  EnvironmentWriter,
+  Files,
+  FileWriter,
+} from "./records.ts";
+import type { SessionQueue, SessionReader, SessionWriter } from "./sessions.ts";
+
+/**
+ * Everything durable but the blobs: the log, the records, the queue.
+ *
+ * What every implementation promises (proved by the `*.testsuite.ts` beside the ports):
+ * - `write` makes all effects of its work durable together, or none if the work rejects; it resolves
+ *   after the commit is on disk. Concurrent writes behave as if one ran after the other.
+ * - A failing write never fails another one that was grouped into the same commit.
+ * - Reads see every write that has resolved.
+ * - When the disk is full or the database cannot be written, `write` rejects with
+ *   `StoreUnavailableError`, nothing is stored, and a later write works again once there is room.
+ * - Sessions touched by a write are announced after its commit, in `seq` order.
+ */
+export interface Store {
+  readonly events: EventReader;
+  readonly sessions: SessionReader;
+  readonly agents: Agents;
+  readonly environments: Environments;
+  readonly files: Files;
+  readonly apiKeys: ApiKeys;
+  /** The work must await nothing but the transaction: others wait for it. */
+  write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
+  /** Undefined while writes work; otherwise a sentence that says why they do not. */
+  failure(): string | undefined;
+  close(): Promise<void>;
+}
+
+/** Reads in it see its own writes. */
+export interface StoreTransaction {
+  readonly events: EventWriter & EventReader;
+  readonly sessions: SessionWriter & SessionReader;
+  readonly queue: SessionQueue;
+  readonly agents: AgentWriter;
+  readonly environments: EnvironmentWriter;
+  readonly files: FileWriter;
+  readonly apiKeys: ApiKeyWriter;
+  readonly answeredRequests: AnsweredRequests;
+  /** RFC 3339 with milliseconds; the same throughout the transaction. */
+  readonly now: string;
+}

@@ -1,0 +1,128 @@
+import type {
+  AgentMessage,
+  AgentToolResult,
+  AgentToolUse,
+  SessionErrorObject,
+  SessionStatusIdle,
+  SessionUsage,
+  SpanModelRequestEnd,
+  SystemMessageParams,
+  ThreadStatus,
+  UserCustomToolResultParams,
+  UserInterruptParams,
+  UserMessageParams,
+  UserToolConfirmationParams,
+  UserToolResultParams,
+} from "@drover/api";
+import type { ModelBlock, ModelUsage } from "../ports/model.ts";
+
+type Body<Params> = Omit<Params, "type">;
+type Empty = Readonly<Record<string, never>>;
+type Entry<Public, Private = Empty> = { public: Public; private: Private };
+
+/** Which model response an event came from, and the blocks to send back for it, byte for byte. */
+export interface ModelOrigin {
+  /** Id of the `span.model_request_start`. */
+  readonly request: string;
+  readonly blocks: readonly { readonly index: number; readonly block: ModelBlock }[];
+}
+
+/** Why a tool call has the result it has. */
+export interface ResultOrigin {
+  readonly reason: "executed" | "lost" | "interrupted" | "unavailable" | "denied" | "turn_failed";
+  readonly hand_id?: string;
+}
+
+/**
+ * Every event type with what clients see (`public`: the wire's shape without `id`, `type` and
+ * `processed_at`) and what replay and tracing need besides (`private`). `drover.*` events are never
+ * shown by the contract's endpoints.
+ */
+export interface EventBodies {
+  "user.message": Entry<Body<UserMessageParams>>;
+  "user.interrupt": Entry<Body<UserInterruptParams>>;
+  "user.tool_confirmation": Entry<Body<UserToolConfirmationParams>>;
+  "user.custom_tool_result": Entry<Body<UserCustomToolResultParams>>;
+  "user.tool_result": Entry<Body<UserToolResultParams>>;
+  "system.message": Entry<Body<SystemMessageParams>>;
+  "agent.message": Entry<AgentMessage, ModelOrigin>;
+  "agent.thinking": Entry<Empty, ModelOrigin>;
+  "agent.tool_use": Entry<AgentToolUse, ModelOrigin>;
+  "agent.tool_result": Entry<AgentToolResult, ResultOrigin>;
+  /** `summary` stands for everything before it when the context is built. */
+  "agent.thread_context_compacted": Entry<Empty, { readonly summary: readonly ModelBlock[] }>;
+  "session.status_running": Entry<Empty>;
+  "session.status_rescheduled": Entry<Empty>;
+  "session.status_idle": Entry<SessionStatusIdle>;
+  "session.status_terminated": Entry<Empty>;
+  "session.thread_status_running": Entry<ThreadStatus>;
+  "session.thread_status_rescheduled": Entry<ThreadStatus>;
+  "session.thread_status_idle": Entry<ThreadStatus & SessionStatusIdle>;
+  "session.thread_status_terminated": Entry<ThreadStatus>;
+  "session.error": Entry<{ error: SessionErrorObject }, { readonly cause?: string }>;
+  "session.updated": Entry<Readonly<Record<string, unknown>>>;
+  "session.usage": Entry<{ usage: SessionUsage }>;
+  "session.deleted": Entry<Empty>;
+  "span.model_request_start": Entry<Empty, { readonly model: string; readonly attempt: number }>;
+  "span.model_request_end": Entry<SpanModelRequestEnd, RequestEnd>;
+  /** Journalled before a call is sent: where it runs, so that it is never sent twice. */
+  "drover.call_started": Entry<
+    Empty,
+    { readonly call_id: string; readonly hand_id: string; readonly hands_boot: string }
+  >;
+  /** The turn goes on at `at_ms` (milliseconds since 1970). */
+  "drover.retry_scheduled": Entry<Empty, { readonly attempt: number; readonly at_ms: number }>;
+}
+
+/** How a model request ended. */
+export interface RequestEnd {
+  readonly outcome: "response" | "failed" | "interrupted" | "lost";
+  readonly stop_reason?: string | null;
+  /** As the API reported it; absent counts are absent. */
+  readonly usage?: ModelUsage;
+  readonly api_request_id?: string;
+  readonly message?: string;
+  /** Blocks of the response that have no event of their own, such as empty text. */
+  readonly blocks?: ModelOrigin["blocks"];
+}
+
+export type EventType = keyof EventBodies;
+
+/** An event before the log has given it a place. Its id is final. */
+export type EventDraft = {
+  [T in EventType]: EventBodies[T] & {
+    readonly id: string;
+    readonly type: T;
+    readonly thread_id: string;
+    /** True to show a child thread's event on the session's stream as well. */
+    readonly cross_posted: boolean;
+  };
+}[EventType];
+
+/** A committed event: it never changes. */
+export type LogEvent = EventDraft & {
+  /** Counts from 1 within the session, without gaps. */
+  readonly seq: number;
+  /** Version of the shape, for `upcast`. */
+  readonly v: number;
+  /** RFC 3339 with milliseconds; never less than that of the event before. */
+  readonly processed_at: string;
+  /** The lease epoch it was appended under; 0 for receipts. */
+  readonly epoch: number;
+};
+
+export type LogEventOf<T extends EventType> = Extract<LogEvent, { type: T }>;
+
+/** The shape version that this code writes. */
+export const EVENT_VERSION = 1;
+
+/** Input that waits to be taken up, with its final id. */
+export type InboxEvent = Extract<
+  EventDraft,
+  { type: "user.message" | "user.interrupt" | "system.message" }
+> & {
+  /** Order of arrival within the session; gaps are possible. */
+  readonly arrival: number;
+  /** RFC 3339 with milliseconds. */
+  readonly accepted_at: string;
+};
