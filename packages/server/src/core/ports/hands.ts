@@ -66,12 +66,20 @@ export type CallOutcome =
    * the call ran cannot be known; nothing of it can still happen.
    */
   | { readonly type: "lost"; readonly message: string }
-  /** The hands saw a higher epoch for the session, or the call was cancelled before it arrived. */
+  /**
+   * The call was not started by this attempt and never will be: the hands saw a higher epoch for the
+   * session, the call was cancelled before it arrived, its result is settled already, or its hand
+   * was disposed of.
+   */
   | { readonly type: "refused"; readonly message: string }
-  /** No hands can be had, or they would not answer; the call was not started by this attempt. */
+  /**
+   * No hands can be had, they have no room, or the wait was aborted. Nothing new is known about the
+   * call: if it was sent before, it may have run. Executing it again under the same `handsBoot` is
+   * safe and finds out.
+   */
   | { readonly type: "unavailable"; readonly message: string };
 
-/** The brain's view of everything that acts. */
+/** The brain's view of everything that acts. What it promises is proved by `hands.testsuite.ts`. */
 export interface Hands {
   /**
    * Finds or starts the process that owns `handId` and tells its boot, to be journalled before a call
@@ -84,14 +92,19 @@ export interface Hands {
    */
   execute(call: HandCall, signal: AbortSignal): Promise<CallOutcome>;
   /**
-   * Ends the call and everything it started; its outcome comes out of `execute`. A call that has not
-   * arrived yet is refused when it does. Never rejects; a no-op for hands that are gone.
+   * Ends the call and everything it started; its outcome comes out of `execute`, not from here. A
+   * call that has not arrived yet is refused when it does. An epoch lower than the hands have seen is
+   * ignored. Never rejects; a no-op for a boot that is gone and for a call that has ended.
    */
   cancel(call: Pick<HandCall, "sessionId" | "callId" | "handsBoot" | "epoch">): Promise<void>;
   /** Tells the hands that the call's result is committed to the log and may be forgotten. Never rejects. */
   settle(call: Pick<HandCall, "callId" | "handsBoot">): Promise<void>;
-  /** Ends the hand's sandbox and deletes its workspace: its session was deleted. Never rejects. */
-  dispose(handId: string): Promise<void>;
+  /**
+   * Ends the hand's calls and sandbox and deletes its workspace: its session was deleted. Later calls
+   * to the hand are refused by this boot. Starts hands if none run, so only for a hand that had a
+   * call. Never rejects; false if it could not be done now and is to be asked again.
+   */
+  dispose(handId: string): Promise<boolean>;
 }
 
 /** No process that owns hands can be reached or started. The message says why and what to do. */

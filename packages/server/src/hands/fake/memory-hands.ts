@@ -1,0 +1,227 @@
+import type { ResultBlock } from "@drover/api";
+import {
+  type CallOutcome,
+  type HandCall,
+  type Hands,
+  type HandsBoot,
+  HandsUnavailableError,
+  type OutputFile,
+} from "../../core/ports/hands.ts";
+import { CallJournal, type RefusalReason } from "../journal/call-journal.ts";
+import type { CallRecord } from "../journal/call-record.ts";
+
+/** A string is the text of a result that is no error. */
+export type MemoryToolAnswer =
+  | string
+  | {
+      readonly content: readonly ResultBlock[];
+      readonly is_error?: boolean;
+      readonly outputs?: readonly OutputFile[];
+    };
+
+/**
+ * What a tool does. A throw becomes a result with `is_error`. The signal is aborted when the call is
+ * cancelled, its hand disposed of or its boot killed; the answer is of no use after that.
+ */
+export type MemoryTool = (
+  call: HandCall,
+  signal: AbortSignal,
+) => MemoryToolAnswer | Promise<MemoryToolAnswer>;
+
+/** One run of one call. Two entries with one `callId` are a broken promise. */
+export interface Execution {
+  readonly callId: string;
+  readonly sessionId: string;
+  readonly handId: string;
+  readonly name: string;
+  readonly boot: string;
+  readonly epoch: number;
+}
+
+export interface MemoryHandsOptions {
+  /** By name; `"*"` takes the names that have none of their own. */
+  readonly tools: Readonly<Record<string, MemoryTool>>;
+}
+
+interface Life {
+  readonly journal: CallJournal;
+  /** Aborted when the process would have died. */
+  readonly death: AbortController;
+}
+
+/**
+ * Hands in the memory of the caller's process, with scripted tools: for tests of the brain. Passes
+ * the contract suite of `Hands`. The journal is the real one; there is no process, no sandbox and no
+ * socket. Several brains may share one instance, as several servers share one hands process.
+ */
+export class MemoryHands implements Hands {
+  readonly #tools: Readonly<Record<string, MemoryTool>>;
+  readonly #executions: Execution[] = [];
+  readonly #settled: string[] = [];
+  readonly #disposed: string[] = [];
+  #boots = 0;
+  #life: Life | undefined;
+  #startable = true;
+
+  constructor(options: MemoryHandsOptions) {
+    this.#tools = options.tools;
+  }
+
+  /** Every run of every call, in order of their beginning, over all boots. */
+  get executions(): readonly Execution[] {
+    return this.#executions;
+  }
+
+  /** The ids of the calls that were settled, in order. */
+  get settledCalls(): readonly string[] {
+    return this.#settled;
+  }
+
+  get disposedHands(): readonly string[] {
+    return this.#disposed;
+  }
+
+  /** The boot that would answer now; undefined while none runs. */
+  get boot(): string | undefined {
+    return this.#life?.journal.boot;
+  }
+
+  /** The process dies with everything in it. The next use starts another boot. */
+  kill(): void {
+    const life = this.#life;
+    this.#life = undefined;
+    life?.death.abort();
+  }
+
+  /** The process dies and none can be started: everything is `unavailable` until `comeBack`. */
+  goAway(): void {
+    this.#startable = false;
+    this.kill();
+  }
+
+  comeBack(): void {
+    this.#startable = true;
+  }
+
+  async locate(handId: string, signal: AbortSignal): Promise<HandsBoot> {
+    const life = this.#alive();
+    if (signal.aborted) throw new HandsUnavailableError("the search for hands was given up");
+    if (!life) throw new HandsUnavailableError("no hands can be started");
+    return { hand_id: handId, hands_boot: life.journal.boot };
+  }
+
+  async execute(call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
+    if (signal.aborted)
+      return { type: "unavailable", message: "the wait for the call was given up" };
+    const life = this.#alive();
+    if (!life) return { type: "unavailable", message: "no hands can be started" };
+    const admission = life.journal.admit(structuredClone(call));
+    if (admission.type === "full") return { type: "unavailable", message: admission.message };
+    if (admission.type === "refused") return refusal(admission.reason, admission.message);
+    if (admission.type === "new") void this.#run(life, admission.record);
+    return await this.#wait(life, admission.record, signal);
+  }
+
+  async cancel(
+    call: Pick<HandCall, "sessionId" | "callId" | "handsBoot" | "epoch">,
+  ): Promise<void> {
+    if (this.#life?.journal.boot === call.handsBoot) this.#life.journal.cancel(call);
+  }
+
+  async settle(call: Pick<HandCall, "callId" | "handsBoot">): Promise<void> {
+    if (this.#life?.journal.boot !== call.handsBoot) return;
+    this.#life.journal.settle(call.callId);
+    this.#settled.push(call.callId);
+  }
+
+  async dispose(handId: string): Promise<boolean> {
+    const life = this.#alive();
+    if (!life) return false;
+    const calls = life.journal.disposeHand(handId);
+    for (const record of calls) record.requestCancel();
+    await Promise.all(calls.map((record) => record.ended));
+    this.#disposed.push(handId);
+    return true;
+  }
+
+  #alive(): Life | undefined {
+    if (!this.#life && this.#startable) {
+      this.#boots += 1;
+      const journal = new CallJournal({ boot: `boot_memory_${this.#boots}` });
+      this.#life = { journal, death: new AbortController() };
+    }
+    return this.#life;
+  }
+
+  async #run(life: Life, record: CallRecord): Promise<void> {
+    const { call } = record;
+    record.start();
+    const { callId, sessionId, handId, name, epoch } = call;
+    this.#executions.push({ callId, sessionId, handId, name, epoch, boot: life.journal.boot });
+    const stop = AbortSignal.any([record.cancelSignal, life.death.signal]);
+    const outcome = await Promise.race([
+      this.#answer(call, stop),
+      whenAborted(record.cancelSignal),
+    ]);
+    life.journal.finish(record, outcome ?? CANCELLED);
+  }
+
+  async #answer(call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
+    const tool = this.#tools[call.name] ?? this.#tools["*"];
+    if (!tool) return result([text(`there is no tool ${call.name}`)], true);
+    try {
+      const answer = await tool(call, signal);
+      if (typeof answer === "string") return result([text(answer)], false);
+      return result(answer.content, answer.is_error ?? false, answer.outputs);
+    } catch (error) {
+      return result([text(error instanceof Error ? error.message : String(error))], true);
+    }
+  }
+
+  async #wait(life: Life, record: CallRecord, signal: AbortSignal): Promise<CallOutcome> {
+    const stop = AbortSignal.any([signal, life.death.signal]);
+    const outcome = record.outcome ?? (await Promise.race([record.ended, whenAborted(stop)]));
+    if (outcome && !life.death.signal.aborted) return structuredClone(outcome);
+    if (signal.aborted)
+      return { type: "unavailable", message: "the wait for the call was given up" };
+    return this.#startable
+      ? { type: "lost", message: LOST_MESSAGE }
+      : { type: "unavailable", message: "the hands do not answer" };
+  }
+}
+
+const LOST_MESSAGE =
+  "The hands died while this call ran. Whether it took effect is unknown; it will not be run again.";
+
+const CANCELLED: CallOutcome = {
+  type: "result",
+  content: [text("The call was cancelled.")],
+  is_error: true,
+  outputs: [],
+  cancelled: true,
+};
+
+function refusal(reason: RefusalReason, message: string): CallOutcome {
+  return reason === "stale_boot"
+    ? { type: "lost", message: LOST_MESSAGE }
+    : { type: "refused", message };
+}
+
+function result(
+  content: readonly ResultBlock[],
+  is_error: boolean,
+  outputs: readonly OutputFile[] = [],
+): CallOutcome {
+  return { type: "result", content, is_error, outputs, cancelled: false };
+}
+
+function text(value: string): ResultBlock {
+  return { type: "text", text: value };
+}
+
+function whenAborted(signal: AbortSignal): Promise<undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}

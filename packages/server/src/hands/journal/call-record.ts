@@ -1,0 +1,52 @@
+import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import { deferred } from "../../lib/deferred.ts";
+import { OutputTail } from "../../lib/output-tail.ts";
+
+export type CallState = "accepted" | "running" | "done";
+
+/** One call from its arrival until its result is settled. */
+export class CallRecord {
+  readonly call: HandCall;
+  readonly output: OutputTail;
+  /** Resolves with the outcome. */
+  readonly ended: Promise<CallOutcome>;
+  readonly #resolveEnded: (outcome: CallOutcome) => void;
+  readonly #cancel = new AbortController();
+  #started = false;
+  #outcome: CallOutcome | undefined;
+
+  constructor(call: HandCall, outputTailBytes: number) {
+    this.call = call;
+    this.output = new OutputTail(outputTailBytes);
+    const { promise, resolve } = deferred<CallOutcome>();
+    this.ended = promise;
+    this.#resolveEnded = resolve;
+  }
+
+  get state(): CallState {
+    if (this.#outcome) return "done";
+    return this.#started ? "running" : "accepted";
+  }
+
+  get outcome(): CallOutcome | undefined {
+    return this.#outcome;
+  }
+
+  /** Aborted when the call was asked to end. */
+  get cancelSignal(): AbortSignal {
+    return this.#cancel.signal;
+  }
+
+  start(): void {
+    this.#started = true;
+  }
+
+  requestCancel(): void {
+    this.#cancel.abort();
+  }
+
+  finish(outcome: CallOutcome): void {
+    this.#outcome = outcome;
+    this.#resolveEnded(outcome);
+  }
+}
