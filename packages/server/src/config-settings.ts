@@ -1,0 +1,97 @@
+import { z } from "zod";
+
+/**
+ * Every setting, by its environment variable. In the YAML file a setting has the same name without
+ * `DROVER_` and in small letters: `DROVER_MODEL_BASE_URL` is `model_base_url`.
+ */
+export const Settings = z.strictObject({
+  DROVER_DATA: z
+    .string()
+    .min(1)
+    .default("./.drover")
+    .describe(
+      "The folder that holds everything: the database, files, sandboxes, keys. One server each.",
+    ),
+  DROVER_HOST: z
+    .string()
+    .min(1)
+    .default("127.0.0.1")
+    .describe("The address to listen on. `0.0.0.0` opens the server to the network."),
+  DROVER_PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8420)
+    .describe("The port to listen on; `0` takes any free one, told by the line on stdout."),
+  DROVER_API_KEY: z
+    .string()
+    .min(8)
+    .optional()
+    .describe(
+      "The key clients must send. Without it one is made at the first start and kept in the data folder (`drover keys show`).",
+    ),
+  DROVER_DATABASE: z
+    .string()
+    .default("sqlite")
+    .refine((value) => value === "sqlite", {
+      error: ({ input }) =>
+        /^postgres(ql)?:/.test(String(input))
+          ? "PostgreSQL is not supported yet; leave it out to use the SQLite file in the data folder"
+          : "only `sqlite` is supported",
+    })
+    .describe("Where the log is kept. Only `sqlite`, a file in the data folder, for now."),
+  DROVER_LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
+    .default("info")
+    .describe("The least severe log lines to write to stderr."),
+  DROVER_MODEL_BASE_URL: z
+    .url({ protocol: /^https?$/, error: "must be an http or https URL" })
+    .optional()
+    .describe(
+      "Base URL of the Messages API that answers for the agents. Falls back to `ANTHROPIC_BASE_URL`. Must not be this server.",
+    ),
+  DROVER_MODEL_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Key for that API. `ANTHROPIC_API_KEY` or `ANTHROPIC_AUTH_TOKEN` is used instead only if the base URL is not set here either.",
+    ),
+  DROVER_BWRAP: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Path of the `bwrap` program, if it is not on the `PATH`."),
+  DROVER_CONFIG: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Path of a YAML file with any of these settings; the environment wins over it."),
+  DROVER_TEST_FAIL_POINT: z
+    .string()
+    .regex(/^[a-z0-9.-]+:[1-9][0-9]*$/, "must be `name:nth`")
+    .optional()
+    .describe(
+      "For tests only. `name:nth`: the process kills itself the nth time it passes that point.",
+    ),
+  DROVER_TEST_UNSAFE: z
+    .string()
+    .transform((list) => list.split(",").filter((name) => name !== ""))
+    .pipe(z.array(z.enum(["fence", "journal", "reattach"])))
+    .default([])
+    .describe(
+      "For tests only. Comma list of safeguards to switch off, to prove that the tests notice: `fence`, `journal`, `reattach`.",
+    ),
+});
+
+export type SettingName = keyof typeof Settings.shape;
+
+export const SETTING_NAMES = Settings.keyof().options;
+
+export const SECRET_SETTINGS: readonly SettingName[] = ["DROVER_API_KEY", "DROVER_MODEL_API_KEY"];
+
+/** The name of a setting in the YAML file. */
+export function yamlKey(name: string): string {
+  return name.replace(/^DROVER_/, "").toLowerCase();
+}

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { inspect } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { ConfigError, loadConfig, refuseOwnAddress } from "./config.ts";
+
+test("with nothing set, the server is local, on SQLite and without a model API", () => {
+  expect(loadConfig({ PATH: "/bin" })).toEqual({
+    data: resolve(".drover"),
+    host: "127.0.0.1",
+    port: 8420,
+    database: "sqlite",
+    logLevel: "info",
+    model: {},
+    test: { unsafe: [] },
+  });
+});
+
+test("an unknown name is refused by name, with the one that was probably meant", () => {
+  expect(() => loadConfig({ DROVER_PROT: "1" })).toThrow(
+    new ConfigError(
+      "DROVER_PROT in the environment is not a setting of Drover. Did you mean DROVER_PORT?",
+    ),
+  );
+});
+
+test.each([
+  ["DROVER_PORT", "65536"],
+  ["DROVER_PORT", "http"],
+  ["DROVER_LOG_LEVEL", "loud"],
+  ["DROVER_API_KEY", "short"],
+  ["DROVER_MODEL_BASE_URL", "ftp://example.com"],
+  ["DROVER_TEST_FAIL_POINT", "somewhere"],
+  ["DROVER_TEST_UNSAFE", "fence,everything"],
+])("%s=%s is refused with a sentence that names the setting", (name, value) => {
+  expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(`^${name} is not usable: `));
+});
+
+test("PostgreSQL is said to come later", () => {
+  expect(() => loadConfig({ DROVER_DATABASE: "postgres://localhost/drover" })).toThrow(
+    "PostgreSQL is not supported yet",
+  );
+});
+
+test("the file gives settings under their short names, and the environment wins", () => {
+  const path = yamlFile("port: 9000\nlog_level: debug\nmodel_api_key: from-the-file\n");
+  const config = loadConfig({ DROVER_CONFIG: path, DROVER_PORT: "9001" });
+  expect(config).toMatchObject({ port: 9001, logLevel: "debug" });
+  expect(config.model.apiKey?.reveal()).toBe("from-the-file");
+});
+
+test.each([
+  ["prot: 1", /^prot in the configuration file .* Did you mean port\?$/],
+  ["- a\n- b", /must hold names and values/],
+  ["a: [", /cannot be read/],
+])("the file %j is refused", (text, message) => {
+  expect(() => loadConfig({ DROVER_CONFIG: yamlFile(text) })).toThrow(message);
+});
+
+test("no key is shown by printing the configuration", () => {
+  const config = loadConfig({ DROVER_API_KEY: "canary-one", DROVER_MODEL_API_KEY: "canary-two" });
+  expect(
+    `${inspect(config, { depth: 9, showHidden: true })} ${JSON.stringify(config)}`,
+  ).not.toContain("canary");
+  expect(config.apiKey?.reveal()).toBe("canary-one");
+});
+
+test("the usual variables of Anthropic's clients are the fall-back, in pairs", () => {
+  const usual = { ANTHROPIC_BASE_URL: "https://api.example.com", ANTHROPIC_API_KEY: "theirs" };
+  const all = loadConfig(usual);
+  expect([all.model.baseUrl, all.model.apiKey?.reveal()]).toEqual([
+    "https://api.example.com",
+    "theirs",
+  ]);
+  const own = loadConfig({ ...usual, DROVER_MODEL_BASE_URL: "http://other.example.com" });
+  expect(own.model).toEqual({ baseUrl: "http://other.example.com" });
+});
+
+test.each(["http://127.0.0.1:8420", "http://localhost:8420/v1", "http://[::1]:8420"])(
+  "the base URL %s, which is the server itself, is refused",
+  (url) => {
+    expect(() => loadConfig({ DROVER_MODEL_BASE_URL: url })).toThrow("is this server itself");
+    expect(() => loadConfig({ ANTHROPIC_BASE_URL: url })).toThrow("is this server itself");
+  },
+);
+
+test("a server that takes any port can be checked once it has one", () => {
+  const config = loadConfig({ DROVER_PORT: "0", DROVER_MODEL_BASE_URL: "http://127.0.0.1:4000" });
+  refuseOwnAddress(config, 4001);
+  expect(() => refuseOwnAddress(config, 4000)).toThrow("is this server itself");
+});
+
+function yamlFile(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "drover-config-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "drover.yaml");
+  writeFileSync(path, text);
+  return path;
+}

@@ -1,0 +1,162 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parse } from "yaml";
+import type { z } from "zod";
+import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
+import { closestName } from "./lib/closest-name.ts";
+import { Secret } from "./lib/secret.ts";
+
+/** What the operator chose. Frozen; the only place that has read the environment. */
+export interface Config {
+  /** Absolute path. */
+  readonly data: string;
+  readonly host: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  readonly apiKey?: Secret;
+  readonly database: string;
+  readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+  readonly model: {
+    readonly baseUrl?: string;
+    readonly apiKey?: Secret;
+  };
+  readonly bwrapPath?: string;
+  /** Switches that only tests use. */
+  readonly test: {
+    readonly failPoint?: string;
+    readonly unsafe: readonly ("fence" | "journal" | "reattach")[];
+  };
+}
+
+/** The settings make no sense; the message is a sentence that names the setting. */
+export class ConfigError extends Error {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = "ConfigError";
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the environment and the YAML file that `DROVER_CONFIG` names. Throws `ConfigError` on an
+ * unknown name or a bad value.
+ */
+export function loadConfig(env: Environment = process.env): Config {
+  const given = Object.entries(env).filter(
+    ([name, value]) => name.startsWith("DROVER_") && value !== undefined && value !== "",
+  );
+  refuseUnknown(
+    given.map(([name]) => name),
+    SETTING_NAMES,
+    "the environment",
+  );
+  const file = env["DROVER_CONFIG"];
+  const parsed = Settings.safeParse({
+    ...(file ? readYaml(file) : {}),
+    ...Object.fromEntries(given),
+  });
+  if (!parsed.success) throw new ConfigError(explain(parsed.error));
+  const config = toConfig(parsed.data, env);
+  refuseOwnAddress(config, config.port);
+  return config;
+}
+
+/**
+ * Throws `ConfigError` if models would be asked at this server's own address, which would wait for
+ * itself for ever. Called again with the real port by a server that was told to take any.
+ */
+export function refuseOwnAddress(config: Pick<Config, "host" | "model">, port: number): void {
+  if (config.model.baseUrl === undefined || port === 0) return;
+  const url = new URL(config.model.baseUrl);
+  const urlPort = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  const hosts = new Set([config.host, ...LOCAL_NAMES]);
+  if (urlPort === port && hosts.has(url.hostname.replace(/^\[|\]$/g, ""))) {
+    throw new ConfigError(
+      `The model base URL ${url.origin} is this server itself; set DROVER_MODEL_BASE_URL to the API that runs the model.`,
+    );
+  }
+}
+
+const LOCAL_NAMES = ["localhost", "127.0.0.1", "0.0.0.0", "::1", "::"];
+
+const CONFIG_FILE_BYTES_MAX = 1024 * 1024;
+
+function readYaml(path: string): Record<string, unknown> {
+  const content = parseYaml(path);
+  if (content === null || content === undefined) return {};
+  if (typeof content !== "object" || Array.isArray(content)) {
+    throw new ConfigError(`The configuration file ${path} must hold names and values.`);
+  }
+  const known = new Map(SETTING_NAMES.map((name) => [yamlKey(name), name]));
+  known.delete("config");
+  const names = Object.keys(content);
+  refuseUnknown(names, [...known.keys()], `the configuration file ${path}`);
+  return Object.fromEntries(
+    Object.entries(content).map(([name, value]) => [known.get(name) ?? name, value]),
+  );
+}
+
+function parseYaml(path: string): unknown {
+  try {
+    const text = readFileSync(path, "utf8");
+    if (text.length > CONFIG_FILE_BYTES_MAX) throw new Error("it is larger than 1 MB");
+    return parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`The configuration file ${path} cannot be read: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+function refuseUnknown(names: readonly string[], known: readonly string[], where: string): void {
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const closest = closestName(unknown, known);
+  const hint = closest === undefined ? "" : ` Did you mean ${closest}?`;
+  throw new ConfigError(`${unknown} in ${where} is not a setting of Drover.${hint}`);
+}
+
+function explain(error: z.ZodError): string {
+  return error.issues
+    .map((issue) => `${String(issue.path[0] ?? "A setting")} is not usable: ${issue.message}.`)
+    .join(" ");
+}
+
+function toConfig(settings: z.output<typeof Settings>, env: Environment): Config {
+  const { DROVER_API_KEY: key, DROVER_BWRAP: bwrap, DROVER_TEST_FAIL_POINT: point } = settings;
+  return Object.freeze({
+    data: resolve(settings.DROVER_DATA),
+    host: settings.DROVER_HOST,
+    port: settings.DROVER_PORT,
+    ...(key === undefined ? {} : { apiKey: new Secret(key) }),
+    database: settings.DROVER_DATABASE,
+    logLevel: settings.DROVER_LOG_LEVEL,
+    model: Object.freeze(modelAccess(settings, env)),
+    ...(bwrap === undefined ? {} : { bwrapPath: bwrap }),
+    test: Object.freeze({
+      ...(point === undefined ? {} : { failPoint: point }),
+      unsafe: settings.DROVER_TEST_UNSAFE,
+    }),
+  });
+}
+
+/** A key meant for Anthropic never goes to a base URL that was set for Drover alone. */
+function modelAccess(settings: z.output<typeof Settings>, env: Environment): Config["model"] {
+  const own = settings.DROVER_MODEL_BASE_URL;
+  const baseUrl = own ?? nonEmpty(env["ANTHROPIC_BASE_URL"]);
+  if (baseUrl !== undefined && !URL.canParse(baseUrl)) {
+    throw new ConfigError("ANTHROPIC_BASE_URL is not usable: must be an http or https URL.");
+  }
+  const theirs = nonEmpty(env["ANTHROPIC_API_KEY"]) ?? nonEmpty(env["ANTHROPIC_AUTH_TOKEN"]);
+  const key = settings.DROVER_MODEL_API_KEY ?? (own === undefined ? theirs : undefined);
+  return {
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(key === undefined ? {} : { apiKey: new Secret(key) }),
+  };
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === "" ? undefined : value;
+}
