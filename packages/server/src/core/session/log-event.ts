@@ -6,6 +6,7 @@ import type {
   SessionStatusIdle,
   SessionUsage,
   SpanModelRequestEnd,
+  StopDetails,
   SystemMessageParams,
   ThreadStatus,
   UserCustomToolResultParams,
@@ -78,6 +79,8 @@ export interface EventBodies {
 export interface RequestEnd {
   readonly outcome: "response" | "failed" | "interrupted" | "lost";
   readonly stop_reason?: string | null;
+  /** Set when the model refused. */
+  readonly refusal?: StopDetails;
   /** As the API reported it; absent counts are absent. */
   readonly usage?: ModelUsage;
   readonly api_request_id?: string;

@@ -1,0 +1,49 @@
+import type { OpenRequest } from "../session/state.ts";
+
+/**
+ * What a thread needs next. Each has an id that stays the same for as long as it is needed, so that
+ * the driver can tell what is in flight, what is missing and what is no longer wanted.
+ */
+export type Action =
+  /** Decisions that need nothing from outside: they are appended at once. */
+  | { readonly kind: "append"; readonly id: string; readonly step: Step }
+  /** Ask the model; the request's start is in the log. */
+  | { readonly kind: "call_model"; readonly id: string; readonly request: OpenRequest }
+  /** Find out where the call will run, and journal that before it is sent. */
+  | { readonly kind: "start_call"; readonly id: string; readonly callId: string }
+  /** Send the call, or re-attach to it, and wait for its result. */
+  | {
+      readonly kind: "await_call";
+      readonly id: string;
+      readonly callId: string;
+      readonly handId: string;
+      readonly handsBoot: string;
+    }
+  /** End the call for the user's interrupt, and answer it with what came of it. */
+  | {
+      readonly kind: "cancel_call";
+      readonly id: string;
+      readonly callId: string;
+      readonly handId: string;
+      readonly handsBoot: string;
+    }
+  /** Go on at `atMs` (milliseconds since 1970). */
+  | { readonly kind: "wait"; readonly id: string; readonly atMs: number };
+
+export type Step =
+  /** Take up what waits in the inbox and start a model request with it. */
+  | { readonly type: "ask"; readonly attempt: number }
+  /** Answer calls that policy refused. */
+  | { readonly type: "deny_calls"; readonly callIds: readonly string[] }
+  /** Close what is open and was not sent anywhere, because the user interrupted. */
+  | {
+      readonly type: "interrupt_open";
+      readonly requestId: string | undefined;
+      readonly callIds: readonly string[];
+    }
+  /** Record the interrupt itself; ends the turn if there is one. */
+  | { readonly type: "interrupt"; readonly eventId: string }
+  /** The turn has made more model requests than it may. */
+  | { readonly type: "exceed_rounds" }
+  /** Nothing is left to do. */
+  | { readonly type: "end_turn" };

@@ -1,0 +1,163 @@
+import type { ResultBlock } from "@drover/api";
+import type { ModelBlock, ModelMessage } from "../ports/model.ts";
+import type { EventType, LogEvent, LogEventOf, ModelOrigin } from "../session/log-event.ts";
+import { isBlank } from "./response.ts";
+import { tamed } from "./tame.ts";
+
+/** The events that a context is built from; the rest of the log is never read for it. */
+export const CONTEXT_TYPES = [
+  "user.message",
+  "agent.message",
+  "agent.thinking",
+  "agent.tool_use",
+  "agent.tool_result",
+  "agent.thread_context_compacted",
+  "span.model_request_end",
+] as const satisfies readonly EventType[];
+
+/**
+ * The messages that a model is to be sent for a log. Pure, and valid for every prefix of every log:
+ * roles alternate, each tool use has exactly one result directly after it, a response is there whole
+ * or not at all, and thinking goes back byte for byte.
+ */
+export function contextMessages(events: readonly LogEvent[]): readonly ModelMessage[] {
+  const from = events.findLastIndex((event) => event.type === "agent.thread_context_compacted");
+  const relevant = from < 0 ? events : events.slice(from);
+  return merged(exchanges(relevant).flatMap(exchangeMessages));
+}
+
+/** A model response with its results, or input of the user. */
+type Exchange =
+  | { kind: "input"; blocks: readonly ModelBlock[] }
+  | {
+      kind: "response";
+      response: Response;
+      results: ReadonlyMap<string, LogEventOf<"agent.tool_result">>;
+    };
+
+interface Response {
+  readonly blocks: readonly ModelBlock[];
+  /** Event ids of its tool uses, by the model's own ids. */
+  readonly callIds: ReadonlyMap<string, string>;
+}
+
+function exchanges(events: readonly LogEvent[]): readonly Exchange[] {
+  const results = new Map<string, LogEventOf<"agent.tool_result">>();
+  for (const event of events) {
+    if (event.type !== "agent.tool_result") continue;
+    if (!results.has(event.public.tool_use_id)) results.set(event.public.tool_use_id, event);
+  }
+  const list: Exchange[] = [];
+  let open: (ModelOrigin & { callId?: string })[] = [];
+  for (const event of events) {
+    switch (event.type) {
+      case "user.message":
+        list.push({ kind: "input", blocks: event.public.content.map(toModelBlock) });
+        break;
+      case "agent.thread_context_compacted":
+        list.push({ kind: "input", blocks: event.private.summary });
+        break;
+      case "agent.message":
+      case "agent.thinking":
+        open.push(event.private);
+        break;
+      case "agent.tool_use":
+        open.push({ ...event.private, callId: event.id });
+        break;
+      case "span.model_request_end":
+        list.push(...closedResponse(event, open, results));
+        open = [];
+        break;
+      default:
+        break;
+    }
+  }
+  return list;
+}
+
+/** A response counts once its end is in the log; one that was lost or cut has nothing before it. */
+function closedResponse(
+  end: LogEventOf<"span.model_request_end">,
+  parts: readonly (ModelOrigin & { callId?: string })[],
+  results: ReadonlyMap<string, LogEventOf<"agent.tool_result">>,
+): readonly Exchange[] {
+  if (end.private.outcome !== "response") return [];
+  const own = parts.filter((part) => part.request === end.public.model_request_start_id);
+  const blocks = own
+    .flatMap((part) => part.blocks)
+    .toSorted((left, right) => left.index - right.index)
+    .map(({ block }) => (isSigned(block) ? block : tamed(block)));
+  const callIds = new Map<string, string>();
+  for (const part of own) {
+    if (part.callId === undefined) continue;
+    for (const { block } of part.blocks) callIds.set(String(block["id"]), part.callId);
+  }
+  return [{ kind: "response", response: { blocks, callIds }, results }];
+}
+
+function exchangeMessages(exchange: Exchange): readonly ModelMessage[] {
+  if (exchange.kind === "input") return [{ role: "user", content: exchange.blocks }];
+  const blocks = withoutTrailingThinking(exchange.response.blocks);
+  if (blocks.length === 0) return [];
+  const answers = blocks
+    .filter((block) => block.type === "tool_use")
+    .map((block) => toolResult(block, exchange));
+  return [
+    { role: "assistant", content: blocks },
+    ...(answers.length > 0 ? [{ role: "user" as const, content: answers }] : []),
+  ];
+}
+
+function toolResult(
+  toolUse: ModelBlock,
+  exchange: Extract<Exchange, { kind: "response" }>,
+): ModelBlock {
+  const id = String(toolUse["id"]);
+  const callId = exchange.response.callIds.get(id);
+  const event = callId === undefined ? undefined : exchange.results.get(callId);
+  if (event === undefined) {
+    // Only in a log that was cut off before the answer; the API takes no call without one.
+    const text = "No result of this call was recorded.";
+    return {
+      type: "tool_result",
+      tool_use_id: id,
+      content: [{ type: "text", text }],
+      is_error: true,
+    };
+  }
+  const content = (event.public.content ?? []).map(toModelBlock).filter((block) => {
+    return block.type !== "text" || !isBlank(block);
+  });
+  return {
+    type: "tool_result",
+    tool_use_id: id,
+    ...(content.length > 0 && { content }),
+    ...(event.public.is_error === true && { is_error: true }),
+  };
+}
+
+/** Wire content is Messages API content; only characters that JSON cannot carry are replaced. */
+function toModelBlock(block: ResultBlock): ModelBlock {
+  return tamed(block);
+}
+
+function isSigned(block: ModelBlock): boolean {
+  return block.type === "thinking" || block.type === "redacted_thinking";
+}
+
+/** The API takes no assistant message that ends in thinking. */
+function withoutTrailingThinking(blocks: readonly ModelBlock[]): readonly ModelBlock[] {
+  return blocks.slice(0, blocks.findLastIndex((block) => !isSigned(block)) + 1);
+}
+
+/** Neighbours of one role become one message; empty ones go. */
+function merged(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  const list: { role: ModelMessage["role"]; content: ModelBlock[] }[] = [];
+  for (const { role, content } of messages) {
+    if (content.length === 0) continue;
+    const last = list.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else list.push({ role, content: [...content] });
+  }
+  return list;
+}

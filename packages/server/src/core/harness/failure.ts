@@ -1,0 +1,80 @@
+import type { SessionErrorObject } from "@drover/api";
+import type { ModelFailureKind, ModelOutcome } from "../ports/model.ts";
+import type { EventDraft } from "../session/log-event.ts";
+import { type SessionState, threadState } from "../session/state.ts";
+import { bare, type Drafting, draft, sessionError, threadStatus } from "./drafting.ts";
+import { type Policies, retryDelayMs } from "./policies.ts";
+import { requestEnded } from "./request-end.ts";
+import { abandonedResult } from "./results.ts";
+
+type Failure = Extract<ModelOutcome, { type: "failure" }>;
+
+const ERROR_TYPE: Record<ModelFailureKind, SessionErrorObject["type"]> = {
+  overloaded: "model_overloaded_error",
+  rate_limited: "model_rate_limited_error",
+  billing: "billing_error",
+  connection: "model_request_failed_error",
+  request_failed: "model_request_failed_error",
+  aborted: "model_request_failed_error",
+};
+
+/** What is appended for a model request that failed: another attempt later, or the end of the turn. */
+export function failureDrafts(
+  failure: Failure,
+  request: { requestId: string; state: SessionState; random: number },
+  policies: Policies,
+  drafting: Drafting,
+): readonly EventDraft[] {
+  const failures = threadState(request.state, drafting.threadId).failures + 1;
+  const willRetry = failure.retryable && failures < policies.attemptsMax;
+  const end = requestEnded(drafting, request.requestId, {
+    outcome: "failed",
+    message: failure.message,
+    ...(failure.usage !== undefined && { usage: failure.usage }),
+  });
+  const error = sessionError(drafting, {
+    type: ERROR_TYPE[failure.kind],
+    message: failure.message,
+    retry_status: { type: willRetry ? "retrying" : "exhausted" },
+  });
+  if (!willRetry) return [end, error];
+  const { retryAfterMs } = failure;
+  const delayMs = retryDelayMs(policies, { failures, retryAfterMs, random: request.random });
+  return [
+    end,
+    error,
+    bare(drafting, "session.status_rescheduled"),
+    threadStatus(drafting, "session.thread_status_rescheduled"),
+    draft(drafting, "drover.retry_scheduled", {
+      public: {},
+      private: { attempt: failures + 1, at_ms: Date.parse(drafting.now) + delayMs },
+    }),
+  ];
+}
+
+/** Closes what a dead process left open: its model request can no longer be answered. */
+export function lostRequestDrafts(state: SessionState, drafting: Drafting): readonly EventDraft[] {
+  const { request } = threadState(state, drafting.threadId);
+  return request === null ? [] : [requestEnded(drafting, request.id, { outcome: "lost" })];
+}
+
+/**
+ * Gives a turn up after something that should not happen: everything open is closed, the error is
+ * shown, and the next decision ends the turn. `message` is for the client; `cause` for the log only.
+ */
+export function giveUpDrafts(
+  state: SessionState,
+  error: { message: string; cause: string },
+  drafting: Drafting,
+): readonly EventDraft[] {
+  const open = threadState(state, drafting.threadId).calls.filter((call) => !call.answered);
+  return [
+    ...lostRequestDrafts(state, drafting),
+    ...open.map((call) => abandonedResult(drafting, call.id)),
+    sessionError(
+      drafting,
+      { type: "unknown_error", message: error.message, retry_status: { type: "exhausted" } },
+      error.cause,
+    ),
+  ];
+}

@@ -1,0 +1,104 @@
+import type { InboxEvent } from "../session/log-event.ts";
+import type { OpenCall, SessionState, ThreadState } from "../session/state.ts";
+import { threadState } from "../session/state.ts";
+import { isSerialTool } from "../tools/serial.ts";
+import type { Action, Step } from "./actions.ts";
+import type { Policies } from "./policies.ts";
+
+/**
+ * The set of actions that should be in flight for the thread, decided from the log and the waiting
+ * input alone. An `append` comes alone: once it is in the log, ask again. Empty means that the thread
+ * waits for its user.
+ */
+export function nextActions(
+  state: SessionState,
+  threadId: string,
+  inbox: readonly InboxEvent[],
+  policies: Policies,
+): readonly Action[] {
+  const thread = threadState(state, threadId);
+  if (state.status === "terminated" || thread.status === "terminated") return [];
+  const interrupt = inbox.find((event) => event.type === "user.interrupt");
+  if (interrupt !== undefined && !startsBefore(thread, inbox, interrupt)) {
+    return interrupted(thread, interrupt);
+  }
+  if (thread.request !== null) {
+    return [{ kind: "call_model", id: `request:${thread.request.id}`, request: thread.request }];
+  }
+  const denied = thread.calls.filter((call) => !call.allowed && !call.answered);
+  if (denied.length > 0) {
+    return append({ type: "deny_calls", callIds: denied.map((call) => call.id) });
+  }
+  if (thread.calls.some((call) => !call.answered)) return openCalls(thread.calls);
+  return turnStep(state, thread, inbox, policies);
+}
+
+/**
+ * An idle thread takes up the messages that came before an interrupt first, so that the interrupt
+ * ends them too, however quickly it followed. In a running turn the interrupt jumps the queue.
+ */
+function startsBefore(
+  thread: ThreadState,
+  inbox: readonly InboxEvent[],
+  interrupt: InboxEvent,
+): boolean {
+  if (thread.status !== "idle") return false;
+  return inbox.some((event) => event.type === "user.message" && event.arrival < interrupt.arrival);
+}
+
+function interrupted(thread: ThreadState, interrupt: InboxEvent): readonly Action[] {
+  const open = thread.calls.filter((call) => !call.answered);
+  const unsent = open.filter((call) => call.started === null).map((call) => call.id);
+  if (thread.request !== null || unsent.length > 0) {
+    const requestId = thread.request?.id;
+    return append({ type: "interrupt_open", requestId, callIds: unsent });
+  }
+  if (open.length > 0) {
+    return open.flatMap((call) =>
+      call.started === null ? [] : [cancelCall(call.id, call.started)],
+    );
+  }
+  return append({ type: "interrupt", eventId: interrupt.id });
+}
+
+function turnStep(
+  state: SessionState,
+  thread: ThreadState,
+  inbox: readonly InboxEvent[],
+  policies: Policies,
+): readonly Action[] {
+  const hasInput = inbox.some((event) => event.type === "user.message");
+  const isFailed = thread.ending?.stop_reason.type === "retries_exhausted";
+  if (isFailed) return append({ type: "end_turn" });
+  if (thread.retry !== null) {
+    const { attempt, atMs } = thread.retry;
+    return [{ kind: "wait", id: `retry:${attempt}:${atMs}`, atMs }];
+  }
+  if (thread.pending || hasInput) {
+    if (thread.rounds >= policies.roundsMax) return append({ type: "exceed_rounds" });
+    return append({ type: "ask", attempt: thread.failures + 1 });
+  }
+  const isRunning = thread.status !== "idle" || state.status !== "idle";
+  return isRunning ? append({ type: "end_turn" }) : [];
+}
+
+/** Serial tools one after another in the order of the response, all others at once. */
+function openCalls(calls: readonly OpenCall[]): readonly Action[] {
+  const open = calls.filter((call) => !call.answered);
+  const firstSerial = open.find((call) => isSerialTool(call.name));
+  return open
+    .filter((call) => !isSerialTool(call.name) || call === firstSerial)
+    .map((call) =>
+      call.started === null
+        ? { kind: "start_call", id: `start:${call.id}`, callId: call.id }
+        : { kind: "await_call", id: `call:${call.id}`, callId: call.id, ...call.started },
+    );
+}
+
+function cancelCall(callId: string, started: NonNullable<OpenCall["started"]>): Action {
+  return { kind: "cancel_call", id: `cancel:${callId}`, callId, ...started };
+}
+
+function append(step: Step): readonly Action[] {
+  return [{ kind: "append", id: `append:${step.type}`, step }];
+}

@@ -1,0 +1,36 @@
+/**
+ * Every bound and workaround of the loop, by name. Workarounds for a weakness of some model say for
+ * which models they are, so that they can be switched off when those are gone.
+ */
+export interface Policies {
+  /** Model requests in one turn; a loop that never ends is ended with a visible error. */
+  readonly roundsMax: number;
+  /** Failed model requests in a row before the turn is given up. */
+  readonly attemptsMax: number;
+  /** Milliseconds before the second attempt; doubled for each further one. */
+  readonly backoffMs: number;
+  readonly backoffMaxMs: number;
+  /** Output tokens of one response. */
+  readonly maxTokens: number;
+}
+
+export const DEFAULT_POLICIES: Policies = {
+  roundsMax: 500,
+  attemptsMax: 6,
+  backoffMs: 1_000,
+  backoffMaxMs: 60_000,
+  maxTokens: 32_000,
+};
+
+/**
+ * When to ask again after failure number `failures` (1 for the first): exponential with up to a
+ * quarter of jitter, and never before the API allows it. `random` is in [0, 1).
+ */
+export function retryDelayMs(
+  policies: Policies,
+  failure: { failures: number; retryAfterMs: number | undefined; random: number },
+): number {
+  const exponential = policies.backoffMs * 2 ** (failure.failures - 1);
+  const jittered = Math.min(exponential, policies.backoffMaxMs) * (1 + failure.random / 4);
+  return Math.ceil(Math.max(jittered, failure.retryAfterMs ?? 0));
+}

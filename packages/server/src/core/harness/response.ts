@@ -1,0 +1,139 @@
+import type { TextBlock } from "@drover/api";
+import type { ModelBlock, ModelOutcome } from "../ports/model.ts";
+import type { EventDraft, ModelOrigin } from "../session/log-event.ts";
+import { type Drafting, draft } from "./drafting.ts";
+import { requestEnded } from "./request-end.ts";
+
+type Response = Extract<ModelOutcome, { type: "response" }>;
+type IndexedBlock = ModelOrigin["blocks"][number];
+
+export interface ResponseContext {
+  readonly requestId: string;
+  /** The id that was previewed for the event of a block; undefined if none was. */
+  readonly previewId: (blockIndex: number) => string | undefined;
+  /** True if the agent may use the tool. */
+  readonly isOffered: (toolName: string) => boolean;
+}
+
+/**
+ * One model response as the events that are appended for it, in one append: what was said and asked
+ * for, in the order of its blocks, then the end of the request.
+ */
+export function responseDrafts(
+  response: Response,
+  context: ResponseContext,
+  drafting: Drafting,
+): readonly EventDraft[] {
+  const isRefusal = response.stop_reason === "refusal";
+  const runs = blockRuns(withUniqueToolIds(response.blocks), isRefusal);
+  const kept = runs.filter((run) => run.kind !== "other");
+  const others = runs.filter((run) => run.kind === "other").flatMap((run) => run.blocks);
+  const end = requestEnded(drafting, context.requestId, {
+    outcome: "response",
+    stop_reason: response.stop_reason,
+    usage: response.usage,
+    ...(isRefusal && { refusal: refusalOf(response) }),
+    ...(response.request_id !== undefined && { api_request_id: response.request_id }),
+    ...(others.length > 0 && { blocks: others }),
+  });
+  return [...kept.map((run) => runDraft(run, context, drafting)), end];
+}
+
+interface BlockRun {
+  readonly kind: "text" | "thinking" | "tool_use" | "other";
+  readonly blocks: readonly IndexedBlock[];
+}
+
+/** Neighbouring text is one message; everything else stands alone. */
+function blockRuns(blocks: readonly ModelBlock[], isRefusal: boolean): readonly BlockRun[] {
+  const runs: { kind: BlockRun["kind"]; blocks: IndexedBlock[] }[] = [];
+  for (const [index, block] of blocks.entries()) {
+    const kind = kindOf(block, isRefusal);
+    const last = runs.findLast((run) => run.kind !== "other");
+    if (kind === "text" && last?.kind === "text") last.blocks.push({ index, block });
+    else runs.push({ kind, blocks: [{ index, block }] });
+  }
+  return runs;
+}
+
+function kindOf(block: ModelBlock, isRefusal: boolean): BlockRun["kind"] {
+  switch (block.type) {
+    case "text":
+      return isBlank(block) ? "other" : "text";
+    case "thinking":
+    case "redacted_thinking":
+      return "thinking";
+    case "tool_use":
+      // A refusing model asks for nothing: what it had begun to ask for is not run.
+      return isRefusal ? "other" : "tool_use";
+    default:
+      return "other";
+  }
+}
+
+/** Text that the API would not take back: it refuses blocks without a visible character. */
+export function isBlank(block: ModelBlock): boolean {
+  return typeof block["text"] !== "string" || block["text"].trim() === "";
+}
+
+function runDraft(run: BlockRun, context: ResponseContext, drafting: Drafting): EventDraft {
+  const { requestId: request, previewId } = context;
+  const origin: ModelOrigin = { request, blocks: run.blocks };
+  const given = run.blocks.map(({ index }) => previewId(index)).find((id) => id !== undefined);
+  const [first] = run.blocks;
+  switch (run.kind) {
+    case "thinking":
+      return draft(drafting, "agent.thinking", { public: {}, private: origin }, given);
+    case "tool_use":
+      return draft(
+        drafting,
+        "agent.tool_use",
+        { public: toolUse(first?.block, context), private: origin },
+        given,
+      );
+    default: {
+      const content = run.blocks.map(({ block }): TextBlock => {
+        return { type: "text", text: String(block["text"]).toWellFormed() };
+      });
+      return draft(drafting, "agent.message", { public: { content }, private: origin }, given);
+    }
+  }
+}
+
+function toolUse(block: ModelBlock | undefined, context: ResponseContext) {
+  const name = String(block?.["name"]);
+  const input = isRecord(block?.["input"]) ? block["input"] : {};
+  if (!context.isOffered(name)) return { name, input, evaluated_permission: "deny" as const };
+  const evaluation = { type: "always_allow" as const };
+  return { name, input, evaluated_permission: "allow" as const, evaluation };
+}
+
+/** Some servers repeat an id within a response; every call must have one of its own to be answered. */
+function withUniqueToolIds(blocks: readonly ModelBlock[]): readonly ModelBlock[] {
+  const seen = new Set<unknown>();
+  return blocks.map((block, index) => {
+    if (block.type !== "tool_use") return block;
+    const id = block["id"];
+    const isUsable = typeof id === "string" && id !== "" && !seen.has(id);
+    const unique = isUsable ? id : `${typeof id === "string" ? id : "toolu"}_${index}`;
+    seen.add(unique);
+    return isUsable ? block : { ...block, id: unique };
+  });
+}
+
+function refusalOf(response: Response) {
+  const details = response.stop_details;
+  const text = (key: string) => {
+    const value = details?.[key];
+    return typeof value === "string" ? value : null;
+  };
+  return {
+    type: "refusal" as const,
+    category: text("category"),
+    explanation: text("explanation"),
+  };
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

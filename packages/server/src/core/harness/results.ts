@@ -1,0 +1,83 @@
+import type { ResultBlock } from "@drover/api";
+import { unreachable } from "../errors.ts";
+import type { CallOutcome } from "../ports/hands.ts";
+import type { EventDraft, ResultOrigin } from "../session/log-event.ts";
+import { type Drafting, draft } from "./drafting.ts";
+
+/** The hosted service's own words, which clients and models may know. */
+const INTERRUPTED = "Tool execution was interrupted before completion. Please retry.";
+
+export function interruptedResult(drafting: Drafting, callId: string): EventDraft {
+  return errorResult(drafting, callId, INTERRUPTED, { reason: "interrupted" });
+}
+
+export function deniedResult(drafting: Drafting, callId: string): EventDraft {
+  const text = "This tool is not available to the agent. The call was not run.";
+  return errorResult(drafting, callId, text, { reason: "denied" });
+}
+
+/** The turn is being given up; what the call has done or will do is not known. */
+export function abandonedResult(drafting: Drafting, callId: string): EventDraft {
+  const text = "The turn failed before this call was answered. Its outcome is unknown.";
+  return errorResult(drafting, callId, text, { reason: "turn_failed" });
+}
+
+/** No hands could be had, so the call was never sent. */
+export function unavailableResult(drafting: Drafting, callId: string, message: string): EventDraft {
+  const text = `The tool could not be run: ${message}`;
+  return errorResult(drafting, callId, text, { reason: "unavailable" });
+}
+
+/** What came of a call that was sent to a hand. */
+export function callResult(
+  drafting: Drafting,
+  call: { callId: string; handId: string },
+  outcome: CallOutcome,
+): EventDraft {
+  const hand_id = call.handId;
+  switch (outcome.type) {
+    case "result":
+      if (outcome.cancelled) return interruptedResult(drafting, call.callId);
+      return result(drafting, call.callId, outcome, { reason: "executed", hand_id });
+    case "lost":
+      return errorResult(
+        drafting,
+        call.callId,
+        `The outcome of this call is unknown: ${outcome.message} It was not run again.`,
+        { reason: "lost", hand_id },
+      );
+    case "refused":
+      return interruptedResult(drafting, call.callId);
+    case "unavailable":
+      return errorResult(
+        drafting,
+        call.callId,
+        `The outcome of this call is unknown: ${outcome.message}`,
+        { reason: "unavailable", hand_id },
+      );
+    default:
+      return unreachable(outcome);
+  }
+}
+
+function errorResult(
+  drafting: Drafting,
+  callId: string,
+  text: string,
+  origin: ResultOrigin,
+): EventDraft {
+  const content: ResultBlock[] = [{ type: "text", text }];
+  return result(drafting, callId, { content, is_error: true }, origin);
+}
+
+function result(
+  drafting: Drafting,
+  callId: string,
+  outcome: { content: readonly ResultBlock[]; is_error: boolean },
+  origin: ResultOrigin,
+): EventDraft {
+  return draft(drafting, "agent.tool_result", {
+    public: { tool_use_id: callId, content: [...outcome.content], is_error: outcome.is_error },
+    private: origin,
+  });
+}

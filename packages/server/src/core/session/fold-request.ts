@@ -1,0 +1,89 @@
+import type { EventDraft } from "./log-event.ts";
+import type { Ending, OpenRequest, SessionState, ThreadState } from "./state.ts";
+import { addUsage } from "./usage.ts";
+
+type RequestEvent = Extract<
+  EventDraft,
+  {
+    type:
+      | "span.model_request_start"
+      | "span.model_request_end"
+      | "agent.message"
+      | "agent.thinking";
+  }
+>;
+
+/** Folds what a model request does to its thread and to the session's usage. */
+export function foldRequestEvent(
+  state: SessionState,
+  thread: ThreadState,
+  draft: RequestEvent,
+): SessionState {
+  switch (draft.type) {
+    case "span.model_request_start": {
+      const request = { id: draft.id, attempt: draft.private.attempt, calls: [] };
+      return withThread(state, draft, { ...thread, request, retry: null });
+    }
+    case "span.model_request_end": {
+      const usage = draft.private.usage;
+      return {
+        ...withThread(state, draft, requestEnded(thread, draft)),
+        usage: usage === undefined ? state.usage : addUsage(state.usage, usage),
+      };
+    }
+    case "agent.message":
+    case "agent.thinking":
+      return state;
+  }
+}
+
+function requestEnded(
+  thread: ThreadState,
+  draft: Extract<RequestEvent, { type: "span.model_request_end" }>,
+): ThreadState {
+  if (thread.request?.id !== draft.public.model_request_start_id) return thread;
+  // A lost or interrupted request is no failure of the model, so it does not count towards the limit.
+  if (draft.private.outcome === "lost" || draft.private.outcome === "interrupted") {
+    return { ...thread, request: null };
+  }
+  if (draft.private.outcome === "failed") {
+    return { ...thread, request: null, failures: thread.failures + 1 };
+  }
+  return responded(
+    thread,
+    thread.request,
+    draft.private.stop_reason ?? null,
+    draft.private.refusal,
+  );
+}
+
+function responded(
+  thread: ThreadState,
+  request: OpenRequest,
+  stopReason: string | null,
+  refusal: Ending["stop_details"] | undefined,
+): ThreadState {
+  const isOver = request.calls.length === 0 && stopReason !== "pause_turn";
+  return {
+    ...thread,
+    request: null,
+    calls: request.calls,
+    failures: 0,
+    rounds: thread.rounds + 1,
+    pending: stopReason === "pause_turn" && request.calls.length === 0,
+    ending: isOver ? endingOf(stopReason, refusal) : null,
+  };
+}
+
+function endingOf(stopReason: string | null, refusal: Ending["stop_details"] | undefined): Ending {
+  return stopReason === "refusal"
+    ? {
+        stop_reason: { type: "refusal" },
+        stop_details: refusal ?? { type: "refusal", category: null, explanation: null },
+      }
+    : { stop_reason: { type: "end_turn" }, stop_details: null };
+}
+
+function withThread(state: SessionState, draft: RequestEvent, thread: ThreadState): SessionState {
+  return { ...state, threads: { ...state.threads, [draft.thread_id]: thread } };
+}

@@ -1,0 +1,84 @@
+import { unreachable } from "../errors.ts";
+import type { EventDraft } from "./log-event.ts";
+import type { ThreadState } from "./state.ts";
+
+type TurnEvent = Extract<
+  EventDraft,
+  {
+    type:
+      | "user.message"
+      | "system.message"
+      | "user.interrupt"
+      | "session.error"
+      | "drover.retry_scheduled"
+      | "session.thread_status_running"
+      | "session.thread_status_rescheduled"
+      | "session.thread_status_idle"
+      | "session.thread_status_terminated";
+  }
+>;
+
+/** Folds what begins, holds up and ends a turn. */
+export function foldTurnEvent(thread: ThreadState, draft: TurnEvent): ThreadState {
+  switch (draft.type) {
+    case "user.message":
+      // Input that is flushed after the turn has failed waits for the next turn.
+      return isFailed(thread) ? thread : { ...thread, pending: true, ending: null };
+    case "system.message":
+      return thread;
+    case "user.interrupt":
+      return thread.status === "idle"
+        ? thread
+        : {
+            ...thread,
+            pending: false,
+            retry: null,
+            ending: { stop_reason: { type: "end_turn" }, stop_details: null },
+          };
+    case "session.error":
+      return draft.public.error.retry_status.type === "retrying"
+        ? thread
+        : {
+            ...thread,
+            pending: false,
+            retry: null,
+            ending: { stop_reason: { type: "retries_exhausted" }, stop_details: null },
+          };
+    case "drover.retry_scheduled":
+      return {
+        ...thread,
+        retry: { attempt: draft.private.attempt, atMs: draft.private.at_ms },
+      };
+    case "session.thread_status_running":
+      // Seen at the start of a turn, and again when the wait before another attempt is over.
+      return thread.status === "rescheduling"
+        ? { ...thread, status: "running", retry: null }
+        : { ...thread, status: "running" };
+    case "session.thread_status_rescheduled":
+      return { ...thread, status: "rescheduling" };
+    case "session.thread_status_idle":
+      return turnOver(thread, "idle");
+    case "session.thread_status_terminated":
+      return turnOver(thread, "terminated");
+    default:
+      return unreachable(draft);
+  }
+}
+
+function isFailed(thread: ThreadState): boolean {
+  return thread.ending?.stop_reason.type === "retries_exhausted";
+}
+
+function turnOver(thread: ThreadState, status: "idle" | "terminated"): ThreadState {
+  return {
+    ...thread,
+    status,
+    request: null,
+    calls: [],
+    pending: false,
+    retry: null,
+    failures: 0,
+    rounds: 0,
+    ending: null,
+  };
+}

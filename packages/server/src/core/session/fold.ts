@@ -1,0 +1,83 @@
+import { unreachable } from "../errors.ts";
+import { foldRequestEvent } from "./fold-request.ts";
+import { foldToolEvent } from "./fold-tools.ts";
+import { foldTurnEvent } from "./fold-turn.ts";
+import type { EventDraft, LogEvent } from "./log-event.ts";
+import { NEW_SESSION, type SessionState, type ThreadState, threadState } from "./state.ts";
+
+/** The state that a log leads to. Pure; any prefix of any log is a valid argument. */
+export function fold(events: readonly LogEvent[], from: SessionState = NEW_SESSION): SessionState {
+  return events.reduce(foldEvent, from);
+}
+
+/** The state one committed event later. */
+export function foldEvent(state: SessionState, event: LogEvent): SessionState {
+  return { ...foldDraft(state, event, event.processed_at, event.seq), seq: event.seq };
+}
+
+/**
+ * The state as it will be once the draft is committed. Times are those of `now` (RFC 3339), which the
+ * log may still move forward: decide on it, but never keep it.
+ */
+export function foldDraft(
+  state: SessionState,
+  draft: EventDraft,
+  now: string,
+  seq: number = state.seq,
+): SessionState {
+  const thread = threadState(state, draft.thread_id);
+  switch (draft.type) {
+    case "span.model_request_start":
+    case "span.model_request_end":
+    case "agent.message":
+    case "agent.thinking":
+      return foldRequestEvent(state, thread, draft);
+    case "agent.tool_use":
+    case "agent.tool_result":
+    case "drover.call_started":
+      return withThread(state, draft.thread_id, foldToolEvent(thread, draft));
+    case "agent.thread_context_compacted":
+      return withThread(state, draft.thread_id, { ...thread, contextSeq: seq });
+    case "user.message":
+    case "system.message":
+    case "user.interrupt":
+    case "session.error":
+    case "drover.retry_scheduled":
+    case "session.thread_status_running":
+    case "session.thread_status_rescheduled":
+    case "session.thread_status_idle":
+    case "session.thread_status_terminated":
+      return withThread(state, draft.thread_id, foldTurnEvent(thread, draft));
+    case "session.status_running":
+      return { ...state, status: "running", runningSince: state.runningSince ?? now };
+    case "session.status_rescheduled":
+      return { ...state, status: "rescheduling" };
+    case "session.status_idle":
+      return stopped(state, "idle", now);
+    case "session.status_terminated":
+      return stopped(state, "terminated", now);
+    case "user.tool_confirmation":
+    case "user.custom_tool_result":
+    case "user.tool_result":
+    case "session.updated":
+    case "session.usage":
+    case "session.deleted":
+      return state;
+    default:
+      return unreachable(draft);
+  }
+}
+
+/** Milliseconds the session has been running, up to `now` (RFC 3339). */
+export function activeMs(state: SessionState, now: string): number {
+  if (state.runningSince === null) return state.activeMs;
+  return state.activeMs + Math.max(0, Date.parse(now) - Date.parse(state.runningSince));
+}
+
+function stopped(state: SessionState, status: "idle" | "terminated", now: string): SessionState {
+  return { ...state, status, activeMs: activeMs(state, now), runningSince: null };
+}
+
+function withThread(state: SessionState, threadId: string, thread: ThreadState): SessionState {
+  return { ...state, threads: { ...state.threads, [threadId]: thread } };
+}
