@@ -1,0 +1,66 @@
+import type {
+  BetaManagedAgentsAgent,
+  AgentCreateParams as SdkAgentCreateParams,
+  AgentUpdateParams as SdkAgentUpdateParams,
+} from "@anthropic-ai/sdk/resources/beta/agents/agents";
+import type {
+  BetaEnvironment,
+  BetaEnvironmentDeleteResponse,
+  EnvironmentCreateParams as SdkEnvironmentCreateParams,
+  EnvironmentUpdateParams as SdkEnvironmentUpdateParams,
+} from "@anthropic-ai/sdk/resources/beta/environments/environments";
+import type { BetaDeletedFile, BetaFileMetadata } from "@anthropic-ai/sdk/resources/beta/files";
+import type { BetaModelInfo } from "@anthropic-ai/sdk/resources/beta/models";
+import type {
+  BetaManagedAgentsDeleteSessionResource,
+  BetaManagedAgentsSessionResource,
+  ResourceAddParams,
+} from "@anthropic-ai/sdk/resources/beta/sessions/resources";
+import type {
+  BetaManagedAgentsDeletedSession,
+  BetaManagedAgentsSession,
+  BetaManagedAgentsSessionAgent,
+  SessionCreateParams as SdkSessionCreateParams,
+  SessionUpdateParams as SdkSessionUpdateParams,
+} from "@anthropic-ai/sdk/resources/beta/sessions/sessions";
+import type { BetaManagedAgentsSessionThread } from "@anthropic-ai/sdk/resources/beta/sessions/threads/threads";
+import { expectTypeOf, test } from "vitest";
+import type { z } from "zod";
+import type * as api from "./index.ts";
+
+/** Checked by the compiler: the official client's types are the contract. */
+
+type Body<T> = Omit<T, "betas" | "workspace_id">;
+/** Clients may send `redacted` by type, but the contract refuses it. */
+type SentMessages<T extends { initial_events?: unknown }> = Omit<Body<T>, "initial_events">;
+
+test("what the official client can send is what the schemas read", () => {
+  expectTypeOf<Body<SdkAgentCreateParams>>().toExtend<z.input<typeof api.AgentCreateParams>>();
+  expectTypeOf<Body<SdkAgentUpdateParams>>().toExtend<z.input<typeof api.AgentUpdateParams>>();
+  expectTypeOf<Body<SdkEnvironmentCreateParams>>().toExtend<
+    z.input<typeof api.EnvironmentCreateParams>
+  >();
+  expectTypeOf<Body<SdkEnvironmentUpdateParams>>().toExtend<
+    z.input<typeof api.EnvironmentUpdateParams>
+  >();
+  expectTypeOf<SentMessages<SdkSessionCreateParams>>().toExtend<
+    z.input<typeof api.SessionCreateParams>
+  >();
+  expectTypeOf<Body<SdkSessionUpdateParams>>().toExtend<z.input<typeof api.SessionUpdateParams>>();
+  expectTypeOf<Body<ResourceAddParams>>().toExtend<z.input<typeof api.FileResourceParams>>();
+});
+
+test("what is answered is what the official client reads", () => {
+  expectTypeOf<api.Agent>().toExtend<BetaManagedAgentsAgent>();
+  expectTypeOf<api.Environment>().toExtend<BetaEnvironment>();
+  expectTypeOf<api.EnvironmentDeleted>().toExtend<BetaEnvironmentDeleteResponse>();
+  expectTypeOf<api.Session>().toExtend<BetaManagedAgentsSession>();
+  expectTypeOf<api.SessionAgent>().toExtend<BetaManagedAgentsSessionAgent>();
+  expectTypeOf<api.SessionDeleted>().toExtend<BetaManagedAgentsDeletedSession>();
+  expectTypeOf<api.SessionResource>().toExtend<BetaManagedAgentsSessionResource>();
+  expectTypeOf<api.SessionResourceDeleted>().toExtend<BetaManagedAgentsDeleteSessionResource>();
+  expectTypeOf<api.SessionThread>().toExtend<BetaManagedAgentsSessionThread>();
+  expectTypeOf<api.FileMetadata>().toExtend<BetaFileMetadata>();
+  expectTypeOf<api.FileDeleted>().toExtend<BetaDeletedFile>();
+  expectTypeOf<api.ModelInfo>().toExtend<BetaModelInfo>();
+});
