@@ -42,12 +42,48 @@ export interface ExecRequest {
   readonly command: string;
   /** Milliseconds; when they are over the shell and everything it started are killed. */
   readonly timeoutMs: number;
+  /** Where the whole output is kept inside the sandbox if it gets long. */
+  readonly spill?: OutputSpill;
+}
+
+export interface OutputSpill {
+  /** Absolute, of a file that does not exist yet; older ones beside it may be deleted. */
+  readonly path: string;
+  /** The file is written only if there is more output than this. */
+  readonly afterBytes: number;
+  /** The file is not written beyond this. */
+  readonly bytesMax: number;
 }
 
 export interface ExecResult {
   /** Null if the shell ended without one (killed, timed out, `exit`-ed shells report their status). */
   readonly exitCode: number | null;
   readonly ended: "exited" | "timeout" | "cancelled";
+  /** Of all output, also what was not passed on. */
+  readonly output_bytes?: number;
+  /** Bytes left out of the middle of what was passed on; 0 up to some megabytes of output. */
+  readonly omitted_bytes?: number;
+  /** Bytes in the spill file; 0 if there is none. */
+  readonly spilled_bytes?: number;
+}
+
+/** A program run beside the persistent shell, which it does not touch. */
+export interface RunRequest {
+  /** Program (looked up in PATH unless it has a slash) and arguments; no shell reads them. */
+  readonly argv: readonly string[];
+  readonly timeoutMs: number;
+  /** The program is ended once it has written more than this to stdout. */
+  readonly stdoutBytesMax: number;
+}
+
+export interface RunResult {
+  /** Null if it was ended by a signal. */
+  readonly exitCode: number | null;
+  /** `full`: ended because it wrote more than `stdoutBytesMax`; `stdout` has that much. */
+  readonly ended: "exited" | "timeout" | "cancelled" | "full";
+  readonly stdout: Uint8Array;
+  /** At most the first 8 KiB. */
+  readonly stderr: Uint8Array;
 }
 
 export interface FileStat {
@@ -72,8 +108,12 @@ export interface Sandbox {
   /**
    * Runs one command in the persistent shell; the next waits until it ended. stdout and stderr come
    * interleaved as they arrive. Ends when the command ends, also if background processes keep its
-   * output open. Aborting the signal kills the shell and everything it started, and resolves with
-   * `cancelled`; the next command gets a new shell.
+   * output open; what such a process writes between two commands comes with the next one's output,
+   * shortened to its newest few kilobytes. Reads of stdin find its end. Aborting the signal kills the
+   * shell and everything started in the sandbox, also by earlier commands, and resolves with
+   * `cancelled`; so does a time-out with `timeout`; the next command gets a new shell, and so does the
+   * one after `exit`. Memory is bounded: of very long output the middle is left out
+   * (`omitted_bytes`). Rejects with `SandboxFileError` for a command that no shell can be given.
    */
   exec(
     request: ExecRequest,
@@ -82,13 +122,28 @@ export interface Sandbox {
   ): Promise<ExecResult>;
   /** Ends the persistent shell and everything it started; the next command gets a new one. */
   restartShell(): Promise<void>;
-  /** Bytes from `offset`, at most `limit`; `size_bytes` is that of the whole file. */
+  /**
+   * Runs a program to its end, beside the shell and at the same time. Only for programs that may be
+   * run twice: one that was killed together with the shell is started again. Aborting ends it and
+   * resolves with `cancelled`. Rejects with `SandboxFileError` `ENOENT` if there is no such program.
+   */
+  run(request: RunRequest, signal: AbortSignal): Promise<RunResult>;
+  /**
+   * Bytes from `offset`, at most `limit`; `size_bytes` is that of the whole file. Follows symbolic
+   * links, inside the sandbox. Refuses all but regular files (`EISDIR`, `EINVAL`).
+   */
   read(path: string, range: { offset: number; limit: number }): Promise<FileContent>;
-  /** Replaces the file's content atomically; makes missing parent directories. */
+  /**
+   * Replaces the file's content atomically, keeping its mode; makes missing parent directories. Writes
+   * to what a symbolic link names, inside the sandbox.
+   */
   write(path: string, content: Uint8Array): Promise<void>;
   /** Undefined if there is nothing at the path. Does not follow a final symbolic link. */
   stat(path: string): Promise<FileStat | undefined>;
-  /** Files below a directory, at most `limit`, symbolic links not followed. Empty if it is absent. */
+  /**
+   * What is below a directory, at any depth, except directories: at most `limit` (and never more than
+   * some ten thousand), symbolic links not followed. Empty if it is absent.
+   */
   list(path: string, limit: number): Promise<readonly FileStat[]>;
   /** Ends it; resolves when all of its processes are gone. */
   close(): Promise<void>;

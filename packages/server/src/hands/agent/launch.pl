@@ -1,0 +1,99 @@
+#!/usr/bin/perl
+# Becomes bubblewrap: prepares this process on the host, then execs.
+#
+#   launch.pl --parent PID [--uid N --stage DIR --cover DIR [--bind NAME=PATH]...] -- BWRAP ARG...
+#
+# Open on arrival: 0-2 (the agent's stdio), 3 (seccomp filter), 4 (bwrap arguments), 5 (bwrap status).
+# With --uid (as root): binds each PATH to COVER/NAME in a private mount namespace, so that folders
+# below an untraversable one can be shown, and gives up root for good. bwrap run by kernel uid 0 would
+# be an escape (readable /etc/shadow, writable core_pattern), whatever uid the inside believes in.
+use strict;
+use warnings;
+use Config;
+
+use constant {
+  MS_BIND => 4096, MS_MOVE => 8192, MS_REC => 16384, MS_PRIVATE => 1 << 18,
+  CLONE_NEWNS => 0x20000, PR_SET_PDEATHSIG => 1, PR_SET_NO_NEW_PRIVS => 38, FIRST_UNUSED_FD => 6,
+};
+
+my %SYS =
+  $Config{archname} =~ /^x86_64/
+  ? (prctl => 157, mount => 165, unshare => 272, setgroups => 116, setresgid => 119, setresuid => 117)
+  : $Config{archname} =~ /^aarch64/
+  ? (prctl => 167, mount => 40, unshare => 97, setgroups => 159, setresgid => 149, setresuid => 147)
+  : fail("the processor $Config{archname} is not supported");
+my $CLOSE_RANGE = 436;
+
+sub fail { syswrite STDERR, "drover-launch: $_[0]\n"; exit 1 }
+
+sub sys {
+  my ($name, @args) = @_;
+  my $result = syscall($SYS{$name}, @args);
+  fail("$name: $!") if $result == -1;
+}
+
+sub mount_at {
+  my ($source, $target, $type, $flags, $data) = @_;
+  syscall($SYS{mount}, "$source", "$target", "$type", $flags, "$data") == 0
+    or fail("mount $source on $target: $!");
+}
+
+# Node marks only its own descriptors close-on-exec; what it inherited would be open in the sandbox.
+sub close_inherited {
+  return if syscall($CLOSE_RANGE, FIRST_UNUSED_FD, 0xffffffff, 0) == 0;
+  opendir my $dir, '/proc/self/fd' or fail("list descriptors: $!");
+  for my $fd (grep { /^\d+$/ && $_ >= FIRST_UNUSED_FD } readdir $dir) {
+    open my $handle, '<&=', $fd or next;
+    close $handle;
+  }
+}
+
+sub stage {
+  my ($stage, $cover, @binds) = @_;
+  sys('unshare', CLONE_NEWNS);
+  mount_at('none', '/', '', MS_REC | MS_PRIVATE, '');
+  mount_at('tmpfs', $stage, 'tmpfs', 0, 'mode=755,size=1m');
+  for my $bind (@binds) {
+    my ($name, $path) = split /=/, $bind, 2;
+    mkdir "$stage/$name", 0755 or fail("mkdir $stage/$name: $!");
+    mount_at($path, "$stage/$name", '', MS_BIND, '');
+  }
+  # Covering comes last: the folders shown may themselves be below it.
+  mount_at($stage, $cover, '', MS_MOVE, '');
+}
+
+sub become {
+  my ($uid) = @_;
+  sys('setgroups', 0, 0);
+  sys('setresgid', $uid, $uid, $uid);
+  sys('setresuid', $uid, $uid, $uid);
+}
+
+my (%option, @binds);
+while (@ARGV) {
+  my $name = shift @ARGV;
+  last if $name eq '--';
+  my $value = shift @ARGV;
+  $name =~ /^--(parent|uid|stage|cover|bind)$/ && defined $value or fail("bad argument $name");
+  if ($1 eq 'bind') { push @binds, $value }
+  else              { $option{$1} = $value }
+}
+fail('no program to run') unless @ARGV && $option{parent};
+
+chdir '/' or fail("chdir: $!");
+umask 022;
+close_inherited();
+# Where memory runs out, the kernel is to end a sandbox before a server.
+if (open my $score, '>', '/proc/self/oom_score_adj') { syswrite $score, '500'; close $score }
+if (defined $option{uid}) {
+  $option{uid} =~ /^\d+$/ && $option{uid} >= 1000 or fail("uid $option{uid} is not one for a sandbox");
+  stage($option{stage}, $option{cover}, @binds) if defined $option{stage};
+  # A number, not digits: syscall() would pass the address of a string.
+  become($option{uid} + 0);
+}
+fail('refusing to run bubblewrap as root') if $< == 0 || $> == 0;
+sys('prctl', PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+# After the change of user, which clears it. A parent that died before this line is noticed by the next.
+sys('prctl', PR_SET_PDEATHSIG, 9, 0, 0, 0);
+fail('the parent process is gone') unless getppid() == $option{parent};
+exec { $ARGV[0] } @ARGV or fail("exec $ARGV[0]: $!");
