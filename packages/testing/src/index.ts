@@ -1,0 +1,31 @@
+export {
+  answer,
+  failing,
+  overloaded,
+  rateLimited,
+  text,
+  thinking,
+  toolCall,
+} from "./messages-api/answers.ts";
+export { scriptedByMessages } from "./messages-api/behaviour.ts";
+export { MODELS } from "./messages-api/models.ts";
+export type { Rule, RuleInput } from "./messages-api/rules/rule.ts";
+export { RULES } from "./messages-api/rules.ts";
+export {
+  type MessagesApi,
+  type MessagesApiOptions,
+  startMessagesApi,
+  toolResultsOf,
+} from "./messages-api/server.ts";
+export type {
+  Answer,
+  AnswerBlock,
+  Fault,
+  Json,
+  JsonObject,
+  MessagesRequest,
+  ModelSpec,
+  Pacing,
+  Refusal,
+  Script,
+} from "./messages-api/types.ts";
