@@ -1,18 +1,18 @@
 import { z } from "zod";
 
-/** How ids begin. Everything after the prefix is opaque. */
+/** How ids begin: the prefix, `_`, and what follows is opaque. */
 export const idPrefixes = {
-  agent: "agent_",
-  environment: "env_",
-  session: "sesn_",
-  thread: "sthr_",
-  resource: "sesrsc_",
-  event: "sevt_",
-  file: "file_",
-  hand: "hand_",
-  apiKey: "apikey_",
-  workspace: "wrkspc_",
-  request: "req_",
+  agent: "agent",
+  environment: "env",
+  session: "sesn",
+  thread: "sthr",
+  resource: "sesrsc",
+  event: "sevt",
+  file: "file",
+  hand: "hand",
+  apiKey: "apikey",
+  workspace: "wrkspc",
+  request: "req",
 } as const;
 
 /** An id as it comes from outside: bounded, printable ASCII without blanks. */
