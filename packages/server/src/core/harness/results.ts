@@ -40,21 +40,14 @@ export function callResult(
       if (outcome.cancelled) return interruptedResult(drafting, call.callId);
       return result(drafting, call.callId, outcome, { reason: "executed", hand_id });
     case "lost":
-      return errorResult(
-        drafting,
-        call.callId,
-        `The outcome of this call is unknown: ${outcome.message} It was not run again.`,
-        { reason: "lost", hand_id },
-      );
+      return errorResult(drafting, call.callId, outcome.message, { reason: "lost", hand_id });
     case "refused":
       return interruptedResult(drafting, call.callId);
     case "unavailable":
-      return errorResult(
-        drafting,
-        call.callId,
-        `The outcome of this call is unknown: ${outcome.message}`,
-        { reason: "unavailable", hand_id },
-      );
+      return errorResult(drafting, call.callId, outcome.message, {
+        reason: "unavailable",
+        hand_id,
+      });
     default:
       return unreachable(outcome);
   }

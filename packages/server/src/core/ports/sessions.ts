@@ -124,9 +124,9 @@ export interface SessionQueue {
   /** Extends all leases of the holder by `leaseMs` from now; tells which sessions it still holds. */
   renew(request: { holder: string; leaseMs: number }): Promise<readonly SessionKey[]>;
   /**
-   * Gives the session back, due again at `wakeAt` (RFC 3339) or not at all (null). Answers false, and
-   * keeps the lease, if there is input in the inbox or an event after `seenSeq`: look again first.
-   * Rejects with `LeaseLostError` if it is no longer held.
+   * Gives the session back, due again at `wakeAt` (RFC 3339) or not at all (null). With null it
+   * answers false, and keeps the lease, if there is input in the inbox or an event after `seenSeq`:
+   * look again first. Rejects with `LeaseLostError` if it is no longer held.
    */
   release(
     request: SessionKey & { epoch: number; seenSeq: number; wakeAt: string | null },

@@ -1,0 +1,87 @@
+import { appendFileSync } from "node:fs";
+
+/**
+ * The places where the fault campaign may kill a process, in the order in which a call passes them.
+ * They are listed here so that a campaign can visit each and cannot miss a new one: `failPoint` takes
+ * only these names.
+ */
+export const FAIL_POINTS = [
+  "hands.start.before_lock",
+  "hands.start.after_lock",
+  "hands.start.after_reap",
+  "hands.start.after_listen",
+  "hands.start.after_publish",
+  "hands.call.before_admit",
+  "hands.call.after_admit",
+  "hands.call.before_provision",
+  "hands.call.after_provision",
+  "hands.call.before_exec",
+  "hands.call.after_exec",
+  "hands.call.after_outputs",
+  "hands.call.after_result_stored",
+  "hands.reply.before",
+  "hands.reply.after",
+  "hands.output.before_upload",
+  "hands.output.after_upload",
+  "hands.cancel.before",
+  "hands.cancel.after",
+  "hands.settle.before",
+  "hands.settle.after",
+  "hands.dispose.before_close",
+  "hands.dispose.after_close",
+  "serve.claim.after",
+  "serve.load.after",
+  "serve.append.before",
+  "serve.append.after",
+  "serve.model.before",
+  "serve.model.after",
+  "serve.locate.before",
+  "serve.locate.after",
+  "serve.execute.before",
+  "serve.execute.after",
+  "serve.cancel.before",
+  "serve.cancel.after",
+  "serve.settle.before",
+  "serve.settle.after",
+  "serve.release.before",
+  "serve.release.after",
+  "client.call.before_send",
+  "client.call.after_send",
+  "client.call.after_result",
+] as const;
+
+export type FailPoint = (typeof FAIL_POINTS)[number];
+
+/** Which hit of which point kills the process. `nth` counts from 1. */
+export interface FailPointPlan {
+  readonly name: FailPoint;
+  readonly nth: number;
+}
+
+let plan: FailPointPlan | undefined;
+let hits = 0;
+let countFile: string | undefined;
+
+/** Does nothing, unless a composition root armed this very point or asked for counting. */
+export function failPoint(name: FailPoint): void {
+  if (countFile !== undefined) appendFileSync(countFile, `${name}\n`);
+  if (plan?.name !== name) return;
+  hits += 1;
+  // SIGKILL, because what is to be tested is a death that runs no clean-up.
+  if (hits === plan.nth) process.kill(process.pid, "SIGKILL");
+}
+
+/** Makes the n-th hit of one point the process's last; undefined disarms. */
+export function armFailPoint(armed: FailPointPlan | undefined): void {
+  plan = armed;
+  hits = 0;
+}
+
+/** Appends the name of every point that is hit to a file, one a line, so that a campaign knows how often each can be. */
+export function countFailPoints(file: string | undefined): void {
+  countFile = file;
+}
+
+export function isFailPoint(name: string): name is FailPoint {
+  return FAIL_POINTS.some((point) => point === name);
+}

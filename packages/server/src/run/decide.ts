@@ -1,0 +1,56 @@
+import { nextActions } from "../core/harness/next-actions.ts";
+import type { Drafting } from "../core/harness/drafting.ts";
+import type { Policies } from "../core/harness/policies.ts";
+import { stepDrafts } from "../core/harness/steps.ts";
+import type { SessionStatus, SessionTotals } from "../core/ports/sessions.ts";
+import { activeMs, foldDraft } from "../core/session/fold.ts";
+import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
+import type { SessionState } from "../core/session/state.ts";
+import type { Settlement } from "./effects.ts";
+
+/** More decisions in a row than any log can need. */
+const STEPS_MAX = 100;
+
+export interface Decision {
+  readonly drafts: readonly EventDraft[];
+  readonly status: SessionStatus;
+  readonly totals: SessionTotals;
+}
+
+/**
+ * Everything that can be appended now, as one list: given drafts, then what has come back, then each
+ * decision that follows from it without anything from outside. One append instead of several saves
+ * as many syncs of the disk.
+ */
+export function decide(request: {
+  readonly state: SessionState;
+  readonly inbox: readonly InboxEvent[];
+  readonly drafting: Drafting;
+  readonly policies: Policies;
+  readonly first: readonly EventDraft[];
+  readonly settlements: readonly Settlement[];
+}): Decision {
+  const { drafting, policies } = request;
+  const drafts: EventDraft[] = [];
+  let { state, inbox } = request;
+  const add = (more: readonly EventDraft[]) => {
+    drafts.push(...more);
+    for (const draft of more) state = foldDraft(state, draft, drafting.now);
+    const taken = new Set(more.map((draft) => draft.id));
+    inbox = inbox.filter((event) => !taken.has(event.id));
+  };
+  add(request.first);
+  for (const settlement of request.settlements) add(settlement.drafts(state, drafting));
+  for (let step = 0; ; step++) {
+    const [action] = nextActions(state, drafting.threadId, inbox, policies);
+    if (action?.kind !== "append") break;
+    if (step === STEPS_MAX) throw new Error(`no end of decisions at ${action.id}`);
+    add(stepDrafts(action.step, state, inbox, drafting));
+  }
+  return { drafts, status: state.status, totals: totals(state, drafting.now) };
+}
+
+function totals(state: SessionState, now: string): SessionTotals {
+  const active_seconds = activeMs(state, now) / 1000;
+  return { usage: { ...state.usage, active_seconds }, stats: { active_seconds } };
+}

@@ -1,0 +1,32 @@
+import type { Policies } from "../core/harness/policies.ts";
+import type { Announcements } from "../core/ports/announcements.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Hands } from "../core/ports/hands.ts";
+import type { Model, ModelTool } from "../core/ports/model.ts";
+import type { SessionRecord } from "../core/ports/sessions.ts";
+import type { Store } from "../core/ports/store.ts";
+import type { FailPoint } from "../lib/fail-point.ts";
+
+/** What a driver works with. Nothing in it is a session's: any driver can go on with any session. */
+export interface DriveDeps {
+  readonly store: Store;
+  readonly hands: Hands;
+  readonly model: Model;
+  readonly announcements: Announcements;
+  readonly clock: Clock;
+  readonly policies: Policies;
+  /** The tools that the session's agent may use. */
+  readonly toolsOf: (session: SessionRecord) => readonly ModelTool[];
+  /** In [0, 1): the jitter of retries. */
+  readonly random: () => number;
+  readonly newId: (prefix: string) => string;
+  /** Where a test may end the process. */
+  readonly failPoint: (name: FailPoint) => void;
+  readonly log: DriveLog;
+}
+
+/** What operators are told; one line an event, fields not prose. */
+export interface DriveLog {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}

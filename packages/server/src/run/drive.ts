@@ -1,0 +1,250 @@
+import { LeaseLostError, StoreUnavailableError } from "../core/errors.ts";
+import type { Drafting } from "../core/harness/drafting.ts";
+import { giveUpDrafts, lostRequestDrafts } from "../core/harness/failure.ts";
+import { nextActions } from "../core/harness/next-actions.ts";
+import type { OutputFile } from "../core/ports/hands.ts";
+import type { Claim } from "../core/ports/sessions.ts";
+import type { StoreTransaction } from "../core/ports/store.ts";
+import type { EventDraft } from "../core/session/log-event.ts";
+import { decide } from "./decide.ts";
+import type { DriveDeps } from "./deps.ts";
+import { Doorbell } from "./doorbell.ts";
+import { type Effect, perform, type Settlement } from "./effects.ts";
+import { InFlight } from "./in-flight.ts";
+import { putOutputs } from "./outputs.ts";
+import { SessionView } from "./session-view.ts";
+
+/** How a drive ended. Only `released` means that nothing is left to do. */
+export type DriveEnd = "released" | "lease_lost" | "stopped" | "gone";
+
+/** So many claims without one append in between: something in the session kills its processes. */
+const CLAIMS_MAX = 5;
+/** Between two attempts of an append while the store cannot write. */
+const STORE_RETRY_MS = 1_000;
+
+/**
+ * Drives one claimed session until it waits for its user.
+ *
+ * It may be killed at any `await`: the log holds all progress, and the next drive goes on from it.
+ * Ends early when another process takes the session over or when `signal` is aborted.
+ */
+export async function drive(
+  claim: Claim,
+  deps: DriveDeps,
+  signal: AbortSignal,
+): Promise<DriveEnd> {
+  const view = await SessionView.load(deps.store, claim);
+  deps.failPoint("serve.load.after");
+  if (view === undefined) return "gone";
+  const driver = new SessionDriver(view, claim, deps, signal);
+  try {
+    return await driver.run();
+  } catch (error) {
+    if (error instanceof LeaseLostError) return "lease_lost";
+    throw error;
+  } finally {
+    driver.close();
+  }
+}
+
+class SessionDriver {
+  readonly #view: SessionView;
+  readonly #claim: Claim;
+  readonly #deps: DriveDeps;
+  readonly #signal: AbortSignal;
+  readonly #doorbell = new Doorbell();
+  readonly #inFlight = new InFlight(() => this.#doorbell.ring());
+  readonly #unsubscribe: () => void;
+  #hasNews = false;
+
+  constructor(view: SessionView, claim: Claim, deps: DriveDeps, signal: AbortSignal) {
+    this.#view = view;
+    this.#claim = claim;
+    this.#deps = deps;
+    this.#signal = signal;
+    this.#unsubscribe = deps.announcements.subscribe(claim.sessionId, (announcement) => {
+      if (announcement.type !== "changed" || !announcement.due) return;
+      this.#hasNews = true;
+      this.#doorbell.ring();
+    });
+    signal.addEventListener("abort", this.#ring, { once: true });
+  }
+
+  close(): void {
+    this.#signal.removeEventListener("abort", this.#ring);
+    this.#unsubscribe();
+    this.#inFlight.abort();
+  }
+
+  async run(): Promise<DriveEnd> {
+    // Input may have come between the claim and the subscription.
+    await this.#view.refresh();
+    await this.#recover();
+    while (!this.#signal.aborted) {
+      if (this.#hasNews) {
+        this.#hasNews = false;
+        await this.#view.refresh();
+      }
+      const isProgress = await this.#advance();
+      if (isProgress || this.#hasNews) continue;
+      if (this.#inFlight.size > 0) await this.#doorbell.wait();
+      else if (await this.#release(null)) return "released";
+      else this.#hasNews = true;
+    }
+    this.#inFlight.abort();
+    await this.#release(new Date(this.#deps.clock.now()).toISOString());
+    return "stopped";
+  }
+
+  /** Closes what an earlier drive left open; gives up on a turn that keeps killing its process. */
+  async #recover(): Promise<void> {
+    const { state } = this.#view;
+    const drafting = this.#drafting();
+    if (this.#claim.claims <= CLAIMS_MAX) {
+      const lost = lostRequestDrafts(state, drafting);
+      if (lost.length > 0) await this.#append(lost, []);
+      return;
+    }
+    const { sessionId } = this.#claim;
+    this.#deps.log.error({ session_id: sessionId, claims: this.#claim.claims }, "turn given up");
+    const message = "The server ended several times while it worked on this turn, which was given up.";
+    await this.#append(giveUpDrafts(state, { message, cause: "poison" }, drafting), []);
+  }
+
+  /** Appends what has been decided and what has come back, then sees to the effects. */
+  async #advance(): Promise<boolean> {
+    try {
+      return await this.#step();
+    } catch (error) {
+      if (error instanceof LeaseLostError || this.#signal.aborted) throw error;
+      await this.#giveUp(error);
+      return true;
+    }
+  }
+
+  async #step(): Promise<boolean> {
+    const settlements: Settlement[] = [];
+    for (const settled of this.#inFlight.takeSettled()) {
+      if (settled.type === "threw") throw settled.error;
+      settlements.push(settled.settlement);
+    }
+    const isProgress = await this.#append([], settlements);
+    const effects = this.#actions().filter((action): action is Effect => action.kind !== "append");
+    this.#inFlight.reconcile(effects, (effect, signal) =>
+      perform(effect, { view: this.#view, epoch: this.#claim.epoch, deps: this.#deps }, signal),
+    );
+    return isProgress;
+  }
+
+  #actions() {
+    const { state, inbox, session } = this.#view;
+    return nextActions(state, session.thread_id, inbox, this.#deps.policies);
+  }
+
+  /** One append for everything that is known now; false if there is nothing to append. */
+  async #append(
+    first: readonly EventDraft[],
+    settlements: readonly Settlement[],
+  ): Promise<boolean> {
+    const { view, deps } = { view: this.#view, deps: this.#deps };
+    const decision = decide({
+      state: view.state,
+      inbox: view.inbox,
+      drafting: this.#drafting(),
+      policies: deps.policies,
+      first,
+      settlements,
+    });
+    if (decision.drafts.length === 0) return false;
+    const checkpoint = view.checkpoint();
+    const outputs = settlements.flatMap((settlement) => settlement.outputs ?? []);
+    deps.failPoint("serve.append.before");
+    const committed = await this.#write(async (tx) => {
+      await this.#putOutputs(tx, outputs);
+      return await tx.events.append({
+        ...view.key,
+        epoch: this.#claim.epoch,
+        drafts: decision.drafts,
+        status: decision.status,
+        totals: decision.totals,
+        ...(checkpoint !== undefined && { checkpoint }),
+      });
+    });
+    deps.failPoint("serve.append.after");
+    await view.committed(committed);
+    for (const { committed: tell } of settlements) void this.#tell(tell);
+    return true;
+  }
+
+  async #putOutputs(tx: StoreTransaction, outputs: readonly OutputFile[]): Promise<void> {
+    if (outputs.length > 0) await putOutputs(tx, this.#view.session, outputs, this.#deps.newId);
+  }
+
+  async #tell(committed: (() => Promise<void>) | undefined): Promise<void> {
+    if (committed === undefined) return;
+    this.#deps.failPoint("serve.settle.before");
+    await committed();
+    this.#deps.failPoint("serve.settle.after");
+  }
+
+  /** While the store cannot write, the drive waits with what it has, and goes on by itself later. */
+  async #write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await this.#deps.store.write(work);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError) || this.#signal.aborted) throw error;
+        const { clock } = this.#deps;
+        await clock.sleepUntil(clock.now() + STORE_RETRY_MS, this.#signal);
+      }
+    }
+  }
+
+  /** No session is stuck: whatever went wrong is shown, and the turn ends. */
+  async #giveUp(error: unknown): Promise<void> {
+    const { sessionId } = this.#claim;
+    this.#deps.log.error({ session_id: sessionId, err: error }, "turn failed");
+    this.#inFlight.abort();
+    await this.#view.refresh();
+    const open = this.#actions();
+    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const message = "An internal error ended this turn. The next message starts a new one.";
+    const drafts = giveUpDrafts(this.#view.state, { message, cause }, this.#drafting());
+    await this.#cancelCalls(open);
+    await this.#append(drafts, []);
+  }
+
+  async #cancelCalls(actions: ReturnType<typeof nextActions>): Promise<void> {
+    const { epoch, sessionId } = this.#claim;
+    const calls = actions.filter((action) => action.kind === "await_call");
+    await Promise.all(
+      calls.map(({ callId, handsBoot }) => {
+        return this.#deps.hands.cancel({ sessionId, callId, handsBoot, epoch });
+      }),
+    );
+  }
+
+  async #release(wakeAt: string | null): Promise<boolean> {
+    const { key, state } = this.#view;
+    const { epoch } = this.#claim;
+    this.#deps.failPoint("serve.release.before");
+    const isReleased = await this.#write((tx) =>
+      tx.queue.release({ ...key, epoch, seenSeq: state.seq, wakeAt }),
+    );
+    this.#deps.failPoint("serve.release.after");
+    return isReleased;
+  }
+
+  #drafting(): Drafting {
+    const { session } = this.#view;
+    return {
+      threadId: session.thread_id,
+      agentName: session.agent.name,
+      model: session.agent.model.id,
+      now: new Date(this.#deps.clock.now()).toISOString(),
+      newId: () => this.#deps.newId("sevt"),
+    };
+  }
+
+  readonly #ring = () => this.#doorbell.ring();
+}

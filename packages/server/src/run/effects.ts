@@ -1,0 +1,166 @@
+import type { Action } from "../core/harness/actions.ts";
+import type { Drafting } from "../core/harness/drafting.ts";
+import { draft } from "../core/harness/drafting.ts";
+import { failureDrafts } from "../core/harness/failure.ts";
+import { modelRequest } from "../core/harness/model-request.ts";
+import { responseDrafts } from "../core/harness/response.ts";
+import { callResult, interruptedResult, unavailableResult } from "../core/harness/results.ts";
+import { runningDrafts } from "../core/harness/steps.ts";
+import { unreachable } from "../core/errors.ts";
+import { type HandCall, HandsUnavailableError, type OutputFile } from "../core/ports/hands.ts";
+import type { EventDraft } from "../core/session/log-event.ts";
+import type { SessionState } from "../core/session/state.ts";
+import type { DriveDeps } from "./deps.ts";
+import { createResponsePreview } from "./preview.ts";
+import type { SessionView } from "./session-view.ts";
+
+export type Effect = Exclude<Action, { kind: "append" }>;
+
+/** What is to be appended for an effect that has ended. */
+export interface Settlement {
+  readonly drafts: (state: SessionState, drafting: Drafting) => readonly EventDraft[];
+  /** Files that the call left for the user; recorded in the same transaction. */
+  readonly outputs?: readonly OutputFile[];
+  /** Run once the drafts are committed. Never rejects. */
+  readonly committed?: () => Promise<void>;
+}
+
+export interface EffectContext {
+  readonly view: SessionView;
+  readonly epoch: number;
+  readonly deps: DriveDeps;
+}
+
+/**
+ * Does one thing in the world and tells what to append for it. Failures of the world are settlements;
+ * a rejection is a bug, and ends the turn.
+ */
+export async function perform(
+  effect: Effect,
+  context: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  switch (effect.kind) {
+    case "call_model":
+      return await callModel(effect, context, signal);
+    case "start_call":
+      return await startCall(effect, context, signal);
+    case "await_call":
+      return await awaitCall(effect, context, signal);
+    case "cancel_call":
+      return await cancelCall(effect, context, signal);
+    case "wait":
+      await context.deps.clock.sleepUntil(effect.atMs, signal);
+      return { drafts: runningDrafts };
+    default:
+      return unreachable(effect);
+  }
+}
+
+async function callModel(
+  effect: Extract<Effect, { kind: "call_model" }>,
+  { view, deps }: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  const { session } = view;
+  const tools = deps.toolsOf(session);
+  const preview = createResponsePreview({
+    newId: () => deps.newId("sevt"),
+    soon: setImmediate,
+    publish: (shown) => {
+      if (signal.aborted) return;
+      const threadId = session.thread_id;
+      deps.announcements.publish({ ...view.key, type: "preview", threadId, preview: shown });
+    },
+  });
+  const request = modelRequest(session, view.context, tools, deps.policies);
+  deps.failPoint("serve.model.before");
+  const outcome = await deps.model.respond(request, preview, signal);
+  preview.end();
+  deps.failPoint("serve.model.after");
+  const requestId = effect.request.id;
+  return {
+    drafts: (state, drafting) => {
+      if (outcome.type === "failure") {
+        const failed = { requestId, state, random: deps.random() };
+        return failureDrafts(outcome, failed, deps.policies, drafting);
+      }
+      const isOffered = (name: string) => tools.some((tool) => tool.name === name);
+      return responseDrafts(outcome, { requestId, previewId: preview.idOf, isOffered }, drafting);
+    },
+  };
+}
+
+async function startCall(
+  { callId }: Extract<Effect, { kind: "start_call" }>,
+  { view, deps }: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  try {
+    deps.failPoint("serve.locate.before");
+    const where = await deps.hands.locate(view.session.hand_id, signal);
+    deps.failPoint("serve.locate.after");
+    return {
+      drafts: (_state, drafting) => [
+        draft(drafting, "drover.call_started", {
+          public: {},
+          private: { call_id: callId, ...where },
+        }),
+      ],
+    };
+  } catch (error) {
+    if (!(error instanceof HandsUnavailableError)) throw error;
+    const { message } = error;
+    return { drafts: (_state, drafting) => [unavailableResult(drafting, callId, message)] };
+  }
+}
+
+async function awaitCall(
+  effect: Extract<Effect, { kind: "await_call" }>,
+  context: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  const { deps } = context;
+  const call = handCall(effect, context);
+  deps.failPoint("serve.execute.before");
+  const outcome = await deps.hands.execute(call, signal);
+  deps.failPoint("serve.execute.after");
+  return {
+    drafts: (_state, drafting) => [callResult(drafting, call, outcome)],
+    ...(outcome.type === "result" && { outputs: outcome.outputs }),
+    committed: () => deps.hands.settle(call),
+  };
+}
+
+/** A cancelled call that ended by itself a moment before keeps its real result. */
+async function cancelCall(
+  effect: Extract<Effect, { kind: "cancel_call" }>,
+  context: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  const { deps } = context;
+  const call = handCall(effect, context);
+  deps.failPoint("serve.cancel.before");
+  await deps.hands.cancel(call);
+  deps.failPoint("serve.cancel.after");
+  const outcome = await deps.hands.execute(call, signal);
+  return {
+    drafts: (_state, drafting) => [
+      outcome.type === "result"
+        ? callResult(drafting, call, outcome)
+        : interruptedResult(drafting, call.callId),
+    ],
+    ...(outcome.type === "result" && { outputs: outcome.outputs }),
+    committed: () => deps.hands.settle(call),
+  };
+}
+
+function handCall(
+  { callId, handId, handsBoot }: Pick<HandCall, "callId" | "handId" | "handsBoot">,
+  { view, epoch }: EffectContext,
+): HandCall {
+  const toolUse = view.findCall(callId);
+  if (toolUse === undefined) throw new Error(`call ${callId} has no tool use in its context`);
+  const { name, input } = toolUse.public;
+  return { ...view.key, callId, handId, handsBoot, epoch, name, input, recipe: view.session.recipe };
+}

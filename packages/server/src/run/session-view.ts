@@ -1,0 +1,162 @@
+import { CONTEXT_TYPES } from "../core/harness/context.ts";
+import type { Checkpoint, EventReader, SessionKey } from "../core/ports/event-log.ts";
+import type { SessionReader, SessionRecord } from "../core/ports/sessions.ts";
+import { fold } from "../core/session/fold.ts";
+import type { EventType, InboxEvent, LogEvent } from "../core/session/log-event.ts";
+import {
+  FOLD_VERSION,
+  NEW_SESSION,
+  type SessionState,
+  threadState,
+} from "../core/session/state.ts";
+
+const PAGE_EVENTS = 1_000;
+/** A checkpoint is worth its bytes once so many events would have to be folded without it. */
+const CHECKPOINT_EVENTS = 20;
+
+const IN_CONTEXT: ReadonlySet<EventType> = new Set(CONTEXT_TYPES);
+
+interface ViewStore {
+  readonly events: EventReader;
+  readonly sessions: SessionReader;
+}
+
+/**
+ * What one driver knows of its session: the control state, the events its context is built from and
+ * the waiting input. All of it comes from the store and can be thrown away at any time.
+ */
+export class SessionView {
+  readonly key: SessionKey;
+  readonly #store: ViewStore;
+  #session: SessionRecord;
+  #state: SessionState;
+  #context: LogEvent[];
+  #inbox: readonly InboxEvent[];
+  #checkpointSeq: number;
+
+  private constructor(store: ViewStore, session: SessionRecord, checkpoint: Checkpoint | undefined) {
+    this.key = { workspaceId: session.workspace_id, sessionId: session.id };
+    this.#store = store;
+    this.#session = session;
+    this.#state = usable(checkpoint) ?? NEW_SESSION;
+    this.#checkpointSeq = this.#state.seq;
+    this.#context = [];
+    this.#inbox = [];
+  }
+
+  /** Undefined if the session is gone. */
+  static async load(store: ViewStore, key: SessionKey): Promise<SessionView | undefined> {
+    const session = await store.sessions.find(key);
+    if (session === undefined || session.deleted_at !== null) return undefined;
+    const view = new SessionView(store, session, await store.sessions.findCheckpoint(key));
+    await view.#loadState();
+    await view.#loadContext();
+    view.#inbox = await store.events.getInbox(key);
+    return view;
+  }
+
+  get session(): SessionRecord {
+    return this.#session;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** The events since the last compaction that the context is built from, in order. */
+  get context(): readonly LogEvent[] {
+    return this.#context;
+  }
+
+  get inbox(): readonly InboxEvent[] {
+    return this.#inbox;
+  }
+
+  /** Takes in what the driver has just had committed, and anything that came between. */
+  async committed(events: readonly LogEvent[]): Promise<void> {
+    const [first] = events;
+    if (first !== undefined && first.seq > this.#state.seq + 1) {
+      const range = { after: this.#state.seq, before: first.seq, limit: PAGE_EVENTS };
+      this.#take(await this.#store.events.getEvents(this.key, range));
+    }
+    this.#take(events);
+    const taken = new Set(events.map((event) => event.id));
+    this.#inbox = this.#inbox.filter((event) => !taken.has(event.id));
+  }
+
+  /** Reads what others have put there since: receipts and input. */
+  async refresh(): Promise<void> {
+    const receipts = await this.#read({ after: this.#state.seq });
+    for (const page of receipts) this.#take(page);
+    if (receipts.some((page) => page.some((event) => event.type === "session.updated"))) {
+      this.#session = (await this.#store.sessions.find(this.key)) ?? this.#session;
+    }
+    this.#inbox = await this.#store.events.getInbox(this.key);
+  }
+
+  /** A checkpoint of the state as it is, if enough has happened since the last one. */
+  checkpoint(): Checkpoint | undefined {
+    const { seq } = this.#state;
+    if (seq - this.#checkpointSeq < CHECKPOINT_EVENTS) return undefined;
+    this.#checkpointSeq = seq;
+    return { fold: FOLD_VERSION, seq, state: JSON.stringify(this.#state) };
+  }
+
+  /** The committed tool use of a call. */
+  findCall(callId: string): Extract<LogEvent, { type: "agent.tool_use" }> | undefined {
+    const event = this.#context.findLast(({ id }) => id === callId);
+    return event?.type === "agent.tool_use" ? event : undefined;
+  }
+
+  async #loadState(): Promise<void> {
+    for (const page of await this.#read({ after: this.#state.seq })) {
+      this.#state = fold(page, this.#state);
+    }
+  }
+
+  async #loadContext(): Promise<void> {
+    const { contextSeq } = threadState(this.#state, this.#session.thread_id);
+    const pages = await this.#read({
+      after: contextSeq - 1,
+      types: CONTEXT_TYPES,
+      threadId: this.#session.thread_id,
+    });
+    this.#context = pages.flat();
+  }
+
+  /** Bounded by `last_seq` of the log: each page moves the position on. */
+  async #read(range: {
+    after: number;
+    types?: readonly EventType[];
+    threadId?: string;
+  }): Promise<readonly (readonly LogEvent[])[]> {
+    const pages: (readonly LogEvent[])[] = [];
+    for (let after = range.after; ; ) {
+      const page = await this.#store.events.getEvents(this.key, {
+        ...range,
+        after: Math.max(after, 0),
+        limit: PAGE_EVENTS,
+      });
+      const last = page.at(-1);
+      if (last === undefined) return pages;
+      pages.push(page);
+      after = last.seq;
+    }
+  }
+
+  #take(events: readonly LogEvent[]): void {
+    this.#state = fold(events, this.#state);
+    for (const event of events) {
+      if (event.type === "agent.thread_context_compacted") this.#context = [];
+      if (IN_CONTEXT.has(event.type) && event.thread_id === this.#session.thread_id) {
+        this.#context.push(event);
+      }
+    }
+  }
+}
+
+function usable(checkpoint: Checkpoint | undefined): SessionState | undefined {
+  if (checkpoint?.fold !== FOLD_VERSION) return undefined;
+  // Written by this very version of fold, so its shape is known.
+  return { ...(JSON.parse(checkpoint.state) as SessionState), seq: checkpoint.seq };
+}
