@@ -1,0 +1,177 @@
+import type { Blobs } from "../../core/ports/blobs.ts";
+import type { OutputFile } from "../../core/ports/hands.ts";
+import { type FileStat, type Sandbox, SandboxGoneError } from "../../core/ports/sandbox.ts";
+import { failPoint } from "../../lib/fail-point.ts";
+import type { Report } from "../runtime/report.ts";
+
+export const OUTPUTS_FOLDER = "/mnt/session/outputs";
+
+export interface OutputLimits {
+  /** Files looked at below the folder; those beyond are not collected. */
+  readonly files: number;
+  /** Bytes of one file; a larger one is not collected. */
+  readonly fileBytes: number;
+  /** Bytes taken after one call; the rest waits for the next. */
+  readonly callBytes: number;
+  /** Bytes of one file's path. */
+  readonly pathBytes: number;
+}
+
+export const OUTPUT_LIMITS: OutputLimits = {
+  files: 1_000,
+  fileBytes: 500 * 1024 * 1024,
+  callBytes: 2 * 1024 * 1024 * 1024,
+  pathBytes: 1_024,
+};
+
+const CHUNK_BYTES = 1024 * 1024;
+
+export interface OutputCollectorOptions {
+  readonly blobs: Blobs;
+  readonly report: Report;
+  readonly limits?: Partial<OutputLimits>;
+}
+
+interface Hand {
+  readonly workspaceId: string;
+  readonly handId: string;
+}
+
+/**
+ * Takes the files that an agent left for its user out of the sandbox and into the blob store. What
+ * was taken is remembered for the life of this process only: after a restart every file is taken
+ * once more, which stores nothing twice, because blobs are named by their content.
+ */
+export class OutputCollector {
+  readonly #blobs: Blobs;
+  readonly #report: Report;
+  readonly #limits: OutputLimits;
+  /** The version in which each path was taken, by hand. */
+  readonly #taken = new Map<string, ReadonlyMap<string, string>>();
+  /** One collection a hand at a time, so that calls that end together do not take a file twice. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(options: OutputCollectorOptions) {
+    this.#blobs = options.blobs;
+    this.#report = options.report;
+    this.#limits = { ...OUTPUT_LIMITS, ...options.limits };
+  }
+
+  /**
+   * The files that are new or changed since the hand's last collection. Never rejects: what cannot
+   * be taken now, because it is being written, the store is full or the signal is aborted, is tried
+   * again next time.
+   */
+  async collect(sandbox: Sandbox, hand: Hand, signal: AbortSignal): Promise<readonly OutputFile[]> {
+    const before = this.#turns.get(hand.handId) ?? Promise.resolve();
+    const turn = before.then(() => this.#collect(sandbox, hand, signal));
+    this.#turns.set(hand.handId, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(hand.handId) === turn) this.#turns.delete(hand.handId);
+    }
+  }
+
+  /** The hand is gone. */
+  forget(handId: string): void {
+    this.#taken.delete(handId);
+  }
+
+  async #collect(sandbox: Sandbox, hand: Hand, signal: AbortSignal): Promise<OutputFile[]> {
+    const found: OutputFile[] = [];
+    try {
+      const files = await this.#list(sandbox, hand);
+      const taken = this.#taken.get(hand.handId) ?? new Map<string, string>();
+      // Only what is still there is remembered, which bounds the memory by the listing's limit.
+      const next = new Map<string, string>();
+      this.#taken.set(hand.handId, next);
+      for (const file of files) {
+        const version = taken.get(file.path);
+        if (version !== undefined) next.set(file.path, version);
+      }
+      let room = this.#limits.callBytes;
+      for (const file of files) {
+        if (signal.aborted) break;
+        if (next.get(file.path) === file.version || file.size_bytes > room) continue;
+        const output = await this.#take(sandbox, hand, file, signal);
+        if (!output) continue;
+        room -= file.size_bytes;
+        next.set(file.path, file.version);
+        found.push(output);
+      }
+    } catch (error) {
+      this.#report("outputs_not_collected", { hand_id: hand.handId, error });
+    }
+    return found;
+  }
+
+  async #list(sandbox: Sandbox, hand: Hand): Promise<readonly FileStat[]> {
+    const all = await sandbox.list(OUTPUTS_FOLDER, this.#limits.files);
+    if (all.length >= this.#limits.files) {
+      this.#report("outputs_too_many", { hand_id: hand.handId, limit: this.#limits.files });
+    }
+    return all.filter((file) => file.type === "file" && this.#isAcceptable(file, hand));
+  }
+
+  #isAcceptable(file: FileStat, hand: Hand): boolean {
+    const { fileBytes, pathBytes } = this.#limits;
+    if (!isPlainPath(file.path) || Buffer.byteLength(file.path) > pathBytes) return false;
+    if (file.size_bytes <= fileBytes) return true;
+    this.#report("output_too_large", { hand_id: hand.handId, path: file.path, limit: fileBytes });
+    return false;
+  }
+
+  async #take(
+    sandbox: Sandbox,
+    hand: Hand,
+    file: FileStat,
+    signal: AbortSignal,
+  ): Promise<OutputFile | undefined> {
+    try {
+      failPoint("hands.output.before_upload");
+      const blob = await this.#blobs.put(hand.workspaceId, contentOf(sandbox, file, signal));
+      failPoint("hands.output.after_upload");
+      return { path: file.path.slice(OUTPUTS_FOLDER.length + 1), ...blob };
+    } catch (error) {
+      if (error instanceof SandboxGoneError) throw error;
+      this.#report("output_not_taken", { hand_id: hand.handId, path: file.path, error });
+      return undefined;
+    }
+  }
+}
+
+/**
+ * The file's bytes as of its `version`. Throws at the end if it was written meanwhile, so that the
+ * store never shows a mixture of two states.
+ */
+async function* contentOf(
+  sandbox: Sandbox,
+  file: FileStat,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let offset = 0;
+  while (offset < file.size_bytes) {
+    signal.throwIfAborted();
+    const limit = Math.min(CHUNK_BYTES, file.size_bytes - offset);
+    const { bytes } = await sandbox.read(file.path, { offset, limit });
+    // What the inside answers is not trusted: an empty or oversized answer would never end.
+    if (bytes.byteLength === 0 || bytes.byteLength > limit) throw changed(file);
+    offset += bytes.byteLength;
+    yield bytes;
+  }
+  const after = await sandbox.stat(file.path);
+  if (after?.version !== file.version) throw changed(file);
+}
+
+function changed(file: FileStat): Error {
+  return new Error(`${file.path} changed while it was read`);
+}
+
+/** Below the folder, normalised, and text that can be shown: the inside may answer anything. */
+function isPlainPath(path: string): boolean {
+  if (!path.startsWith(`${OUTPUTS_FOLDER}/`) || !path.isWellFormed()) return false;
+  if (/\p{Cc}/u.test(path)) return false;
+  const segments = path.slice(OUTPUTS_FOLDER.length + 1).split("/");
+  return segments.every((segment) => !["", ".", ".."].includes(segment));
+}

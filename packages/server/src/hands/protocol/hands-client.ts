@@ -1,0 +1,256 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../core/ports/clock.ts";
+import {
+  type CallOutcome,
+  type HandCall,
+  type Hands,
+  type HandsBoot,
+  HandsUnavailableError,
+} from "../../core/ports/hands.ts";
+import { failPoint } from "../../lib/fail-point.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
+import {
+  type HandsAnswer,
+  type HandsConnection,
+  HandsConnectionError,
+} from "./hands-connection.ts";
+import { HandsFinder, type StartHands } from "./hands-finder.ts";
+import { CallAnswer, Refusal, WAIT_MS_MAX } from "./messages.ts";
+
+export interface LocalHandsOptions {
+  readonly dataDir: string;
+  readonly start: StartHands;
+  readonly clock: Clock;
+  /** For starting hands and having them answer, in milliseconds. */
+  readonly startDeadlineMs?: number;
+  /**
+   * Between two signs of life given to hands that run, in milliseconds: they end themselves when
+   * they hear of no server for long. It never starts any.
+   */
+  readonly keepAliveMs?: number;
+  /**
+   * Sends every call as one that was never sent. It exists for the fault campaign, which must catch
+   * what comes of it.
+   */
+  readonly unsafeForgetSentCalls?: boolean;
+}
+
+const START_DEADLINE_MS = 20_000;
+const KEEP_ALIVE_MS = 120_000;
+const ATTEMPTS_MAX = 6;
+const FIRST_PAUSE_MS = 50;
+const PAUSE_MAX_MS = 2_000;
+/** Beyond the wait that was asked for, before the line counts as broken. */
+const WAIT_SLACK_MS = 10_000;
+const DISPOSE_MS = 60_000;
+
+const LOST_MESSAGE =
+  "The hands that had this call ended. Whether and how far it took effect is unknown, and nothing of " +
+  "it still runs. It is not run again.";
+
+/** The hands process of a data folder on this machine, found or started when first needed. */
+export class LocalHands implements Hands {
+  readonly #options: LocalHandsOptions;
+  readonly #finder: HandsFinder;
+  readonly #closed = new AbortController();
+
+  constructor(options: LocalHandsOptions) {
+    this.#options = options;
+    const { startDeadlineMs = START_DEADLINE_MS } = options;
+    this.#finder = new HandsFinder({ ...options, startDeadlineMs });
+    void this.#keepAlive(options.keepAliveMs ?? KEEP_ALIVE_MS);
+  }
+
+  async locate(handId: string, signal: AbortSignal): Promise<HandsBoot> {
+    if (signal.aborted) throw givenUp();
+    const connection = await unlessAborted(this.#finder.find(), this.#stop(signal), givenUp);
+    return { hand_id: handId, hands_boot: connection.boot };
+  }
+
+  async execute(call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
+    // The suffix makes the hands take it for another call, which is what the option is about.
+    const sent = this.#options.unsafeForgetSentCalls
+      ? { ...call, callId: `${call.callId}.${randomUUID()}` }
+      : call;
+    try {
+      const outcome = await this.#execute(sent, signal);
+      failPoint("client.call.after_result");
+      return outcome;
+    } catch (error) {
+      return { type: "unavailable", message: messageOf(error) };
+    }
+  }
+
+  async cancel(
+    call: Pick<HandCall, "sessionId" | "callId" | "handsBoot" | "epoch">,
+  ): Promise<void> {
+    const { sessionId, epoch } = call;
+    await this.#tell(call.handsBoot, (connection) =>
+      connection.send(
+        { method: "POST", path: `${callPath(call.callId)}/cancel`, body: { sessionId, epoch } },
+        this.#closed.signal,
+      ),
+    );
+  }
+
+  async settle(call: Pick<HandCall, "callId" | "handsBoot">): Promise<void> {
+    await this.#tell(call.handsBoot, (connection) =>
+      connection.send({ method: "DELETE", path: callPath(call.callId) }, this.#closed.signal),
+    );
+  }
+
+  async dispose(handId: string): Promise<boolean> {
+    try {
+      const connection = await this.#finder.find();
+      const { status } = await connection.send(
+        {
+          method: "DELETE",
+          path: `/v1/hands/${encodeURIComponent(handId)}`,
+          silenceMs: DISPOSE_MS,
+        },
+        this.#closed.signal,
+      );
+      return status === 204;
+    } catch (error) {
+      if (isExpected(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Stops waiting for anything. The hands go on. */
+  close(): void {
+    this.#closed.abort();
+    this.#finder.close();
+  }
+
+  async #execute(call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
+    let problem = "";
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      if (attempt > 0) await this.#pause(attempt, signal);
+      if (signal.aborted) throw givenUp();
+      const { last } = this.#finder;
+      // The right boot needs no asking whether it lives, at first: sending will tell. Another one
+      // does, because only a boot that lives has proved that nothing of the earlier ones does.
+      const connection =
+        attempt === 0 && last?.boot === call.handsBoot
+          ? last
+          : await unlessAborted(this.#finder.find(), this.#stop(signal), givenUp);
+      if (connection.boot !== call.handsBoot) return { type: "lost", message: LOST_MESSAGE };
+      try {
+        return await this.#attend(connection, call, this.#stop(signal));
+      } catch (error) {
+        if (!(error instanceof HandsConnectionError)) throw error;
+        problem = error.message;
+      }
+    }
+    return { type: "unavailable", message: `The hands cannot be spoken to: ${problem}.` };
+  }
+
+  /** Sends the call and waits for its end on one connection. */
+  async #attend(
+    connection: HandsConnection,
+    call: HandCall,
+    signal: AbortSignal,
+  ): Promise<CallOutcome> {
+    const path = callPath(call.callId);
+    failPoint("client.call.before_send");
+    let answer = await connection.send({ method: "PUT", path, body: call }, signal);
+    failPoint("client.call.after_send");
+    for (;;) {
+      const outcome = outcomeOf(answer);
+      if (outcome) return outcome;
+      const silenceMs = WAIT_MS_MAX + WAIT_SLACK_MS;
+      const wait = `${path}?wait_ms=${WAIT_MS_MAX}`;
+      answer = await connection.send({ method: "GET", path: wait, silenceMs }, signal);
+    }
+  }
+
+  /** Brings a word to a boot that may be gone, and then has no use for it. Never rejects. */
+  async #tell(
+    boot: string,
+    send: (connection: HandsConnection) => Promise<HandsAnswer>,
+  ): Promise<void> {
+    const { last } = this.#finder;
+    let isDone = last?.boot === boot && (await this.#tellOn(last, send));
+    for (let attempt = 1; attempt < ATTEMPTS_MAX && !isDone; attempt += 1) {
+      await this.#pause(attempt, this.#closed.signal);
+      isDone = this.#closed.signal.aborted || (await this.#findAndTell(boot, send));
+    }
+  }
+
+  /** True if it was told, or is of no use because the boot is gone. Starts no hands for it. */
+  async #findAndTell(
+    boot: string,
+    send: (connection: HandsConnection) => Promise<HandsAnswer>,
+  ): Promise<boolean> {
+    try {
+      const connection = await this.#finder.findRunning();
+      if (connection?.boot === boot) return await this.#tellOn(connection, send);
+      return connection !== undefined || !(await this.#finder.mayLive(boot));
+    } catch (error) {
+      if (isExpected(error)) return true;
+      throw error;
+    }
+  }
+
+  async #tellOn(
+    connection: HandsConnection,
+    send: (connection: HandsConnection) => Promise<HandsAnswer>,
+  ): Promise<boolean> {
+    try {
+      await send(connection);
+      return true;
+    } catch (error) {
+      if (error instanceof HandsConnectionError) return false;
+      throw error;
+    }
+  }
+
+  async #pause(attempt: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), PAUSE_MAX_MS);
+    await clock.sleepUntil(clock.now() + pauseMs, this.#stop(signal));
+  }
+
+  async #keepAlive(everyMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      await clock.sleepUntil(clock.now() + everyMs, signal);
+      if (!signal.aborted) await this.#finder.last?.isAlive();
+    }
+  }
+
+  #stop(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#closed.signal]);
+  }
+}
+
+/** Undefined while the call runs. */
+function outcomeOf({ status, body }: HandsAnswer): CallOutcome | undefined {
+  if (status === 200) {
+    const answer = CallAnswer.parse(body);
+    return answer.state === "done" ? answer.outcome : undefined;
+  }
+  const refusal = Refusal.safeParse(body).data;
+  const message = refusal?.message ?? `the hands answered with status ${status}`;
+  if (refusal?.reason === "stale_boot") return { type: "lost", message: LOST_MESSAGE };
+  // 404 is a call that was settled by another brain since it was sent; 4xx one that cannot be sent.
+  return status >= 500 ? { type: "unavailable", message } : { type: "refused", message };
+}
+
+function callPath(callId: string): string {
+  return `/v1/calls/${encodeURIComponent(callId)}`;
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof HandsConnectionError || error instanceof HandsUnavailableError;
+}
+
+function givenUp(): HandsUnavailableError {
+  return new HandsUnavailableError("The wait for the hands was given up.");
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,276 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import { failPoint } from "../../lib/fail-point.ts";
+import type { Admission } from "../journal/call-journal.ts";
+import type { CallRecord } from "../journal/call-record.ts";
+import type { HandsAddress } from "./hands-file.ts";
+import { PROTOCOL_VERSION } from "./hands-file.ts";
+import {
+  CallMessage,
+  CancelMessage,
+  OUTPUT_BYTES_MAX,
+  PROTOCOL_HEADER,
+  REQUEST_BYTES_MAX,
+  type Refusal,
+  WAIT_MS_MAX,
+} from "./messages.ts";
+
+/** What the socket's edge asks for; everything behind it is plain values. */
+export interface HandsService {
+  submit(call: HandCall): Admission;
+  find(callId: string): CallRecord | undefined;
+  /** Resolves with the outcome, or undefined after `waitMs` or when the signal is aborted. */
+  wait(record: CallRecord, waitMs: number, signal: AbortSignal): Promise<CallOutcome | undefined>;
+  cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void;
+  settle(callId: string): void;
+  dispose(handId: string): Promise<void>;
+  requestStop(): void;
+  /** A server spoke, with the right token. */
+  heard(): void;
+  /** Something threw that never should. */
+  reportBug(error: unknown): void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+}
+
+type Handler = (request: IncomingMessage, url: URL, id: string) => Answer | Promise<Answer>;
+
+const CONNECTIONS_MAX = 4_096;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_MS = 60_000;
+
+/** The protocol's HTTP edge: who may speak, what is well-formed, and which status says what. */
+export class HandsServer {
+  readonly #service: HandsService;
+  readonly #tokenHash: Buffer;
+  readonly #identity: { installation_id: string; boot: string };
+  readonly #server: Server;
+  readonly #routes: readonly (readonly [string, RegExp, Handler])[] = [
+    ["GET", /^\/v1\/boot$/, () => ok(this.#identity)],
+    ["PUT", /^\/v1\/calls\/([^/]+)$/, (request, _url, id) => this.#submit(request, id)],
+    ["GET", /^\/v1\/calls\/([^/]+)$/, (request, url, id) => this.#wait(request, url, id)],
+    ["GET", /^\/v1\/calls\/([^/]+)\/output$/, (_request, url, id) => this.#output(url, id)],
+    ["POST", /^\/v1\/calls\/([^/]+)\/cancel$/, (request, _url, id) => this.#cancel(request, id)],
+    ["DELETE", /^\/v1\/calls\/([^/]+)$/, (_request, _url, id) => this.#settle(id)],
+    ["DELETE", /^\/v1\/hands\/([^/]+)$/, (_request, _url, id) => this.#dispose(id)],
+    ["POST", /^\/v1\/stop$/, () => this.#stop()],
+  ];
+
+  constructor(options: {
+    service: HandsService;
+    token: string;
+    installationId: string;
+    boot: string;
+  }) {
+    this.#service = options.service;
+    this.#tokenHash = sha256(options.token);
+    this.#identity = { installation_id: options.installationId, boot: options.boot };
+    this.#server = createServer(
+      { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
+      (request, response) => void this.#serve(request, response),
+    );
+    this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
+    this.#server.maxConnections = CONNECTIONS_MAX;
+  }
+
+  /** Listens on the socket path, or on a free loopback port; resolves with where. */
+  listen(path: string | undefined): Promise<HandsAddress> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.once("listening", () => {
+        const address = this.#server.address();
+        if (typeof address === "string") resolve({ type: "socket", path: address });
+        else if (address) resolve({ type: "port", port: address.port });
+        else reject(new Error("a listening server has no address"));
+      });
+      if (path === undefined) this.#server.listen(0, "127.0.0.1");
+      else this.#server.listen(path);
+    });
+  }
+
+  /** Cuts every connection; those who wait on one find out who answers next. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const answer = await this.#answer(request);
+      failPoint("hands.reply.before");
+      send(response, answer);
+      failPoint("hands.reply.after");
+    } catch (error) {
+      const known = error instanceof ProtocolError;
+      if (!known) this.#service.reportBug(error);
+      send(response, known ? error.answer : refuse(500, "internal", "internal error"));
+    }
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    if (!this.#isAuthorized(request)) return refuse(401, "token", "the token is not this boot's");
+    this.#service.heard();
+    if (request.headers[PROTOCOL_HEADER] !== String(PROTOCOL_VERSION)) {
+      return refuse(400, "protocol", `these hands speak protocol ${PROTOCOL_VERSION} only`);
+    }
+    const url = new URL(request.url ?? "/", "http://hands");
+    for (const [method, pattern, handler] of this.#routes) {
+      const match = request.method === method ? pattern.exec(url.pathname) : null;
+      if (match) return await handler(request, url, decodeId(match[1] ?? ""));
+    }
+    return refuse(404, "route", `there is no ${request.method} ${url.pathname}`);
+  }
+
+  #isAuthorized(request: IncomingMessage): boolean {
+    const [scheme, token] = (request.headers.authorization ?? "").split(" ");
+    // Hashes, because the comparison in constant time wants equal lengths.
+    return scheme === "Bearer" && timingSafeEqual(sha256(token ?? ""), this.#tokenHash);
+  }
+
+  async #submit(request: IncomingMessage, callId: string): Promise<Answer> {
+    const call = CallMessage.safeParse(await readJson(request));
+    if (!call.success) return refuse(400, "invalid", call.error.message);
+    if (call.data.callId !== callId)
+      return refuse(400, "invalid", "the call's id is not the path's");
+    failPoint("hands.call.before_admit");
+    const admission = this.#service.submit(call.data);
+    failPoint("hands.call.after_admit");
+    switch (admission.type) {
+      case "new":
+      case "known":
+        return describe(admission.record);
+      case "refused":
+        return refuse(409, admission.reason, admission.message);
+      case "full":
+        return refuse(503, "full", admission.message);
+    }
+  }
+
+  async #wait(request: IncomingMessage, url: URL, callId: string): Promise<Answer> {
+    const record = this.#service.find(callId);
+    if (!record) return unknownCall(callId);
+    const waitMs = Math.min(numberOf(url, "wait_ms"), WAIT_MS_MAX);
+    const gone = new AbortController();
+    const onClose = () => gone.abort();
+    request.socket.once("close", onClose);
+    try {
+      await this.#service.wait(record, waitMs, gone.signal);
+    } finally {
+      request.socket.off("close", onClose);
+    }
+    return describe(record);
+  }
+
+  #output(url: URL, callId: string): Answer {
+    const record = this.#service.find(callId);
+    if (!record) return unknownCall(callId);
+    const { bytes, start, total } = record.output.read(numberOf(url, "from"), OUTPUT_BYTES_MAX);
+    return ok({ data: Buffer.from(bytes).toString("base64"), start, total });
+  }
+
+  async #cancel(request: IncomingMessage, callId: string): Promise<Answer> {
+    const message = CancelMessage.safeParse(await readJson(request));
+    if (!message.success) return refuse(400, "invalid", message.error.message);
+    failPoint("hands.cancel.before");
+    this.#service.cancel({ ...message.data, callId });
+    failPoint("hands.cancel.after");
+    return { status: 202 };
+  }
+
+  #settle(callId: string): Answer {
+    failPoint("hands.settle.before");
+    this.#service.settle(callId);
+    failPoint("hands.settle.after");
+    return { status: 204 };
+  }
+
+  async #dispose(handId: string): Promise<Answer> {
+    await this.#service.dispose(handId);
+    return { status: 204 };
+  }
+
+  #stop(): Answer {
+    this.#service.requestStop();
+    return { status: 202 };
+  }
+}
+
+class ProtocolError extends Error {
+  readonly answer: Answer;
+
+  constructor(status: number, reason: string, message: string) {
+    super(message);
+    this.answer = refuse(status, reason, message);
+  }
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.byteLength;
+    if (bytes > REQUEST_BYTES_MAX) {
+      throw new ProtocolError(413, "too_large", `a request has at most ${REQUEST_BYTES_MAX} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch {
+    throw new ProtocolError(400, "invalid", "the body is not JSON");
+  }
+}
+
+function send(response: ServerResponse, { status, body }: Answer): void {
+  if (response.destroyed) return;
+  if (body === undefined) {
+    response.writeHead(status).end();
+    return;
+  }
+  const text = JSON.stringify(body);
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+  response.writeHead(status, headers).end(text);
+}
+
+function describe(record: CallRecord): Answer {
+  const { outcome, state } = record;
+  return ok(outcome ? { state: "done", outcome } : { state });
+}
+
+function ok(body: unknown): Answer {
+  return { status: 200, body };
+}
+
+function refuse(status: number, reason: string, message: string): Answer {
+  return { status, body: { reason, message } satisfies Refusal };
+}
+
+function unknownCall(callId: string): Answer {
+  return refuse(404, "unknown_call", `call ${callId} is not known here`);
+}
+
+function numberOf(url: URL, name: string): number {
+  const value = Number(url.searchParams.get(name) ?? 0);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new ProtocolError(400, "invalid", `${name} is to be a whole number`);
+}
+
+function decodeId(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw new ProtocolError(400, "invalid", "the path is not well-formed");
+  }
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

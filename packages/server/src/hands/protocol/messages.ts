@@ -1,0 +1,92 @@
+import { ResultBlock } from "@drover/api";
+import { z } from "zod";
+
+/**
+ * What goes over the socket between a brain and hands, version 1. Requests carry
+ * `authorization: Bearer <token>` and `drover-hands-protocol: 1`; bodies are JSON.
+ *
+ * | request | answer |
+ * |---|---|
+ * | `GET /v1/boot` | `BootAnswer` |
+ * | `PUT /v1/calls/{id}`, a `CallMessage` | `CallAnswer`, at once; 409 `Refusal`; 503 no room |
+ * | `GET /v1/calls/{id}?wait_ms=` | `CallAnswer`, when the call ended or the wait is over |
+ * | `GET /v1/calls/{id}/output?from=` | `OutputAnswer` |
+ * | `POST /v1/calls/{id}/cancel`, a `CancelMessage` | 202, also for a call not yet sent |
+ * | `DELETE /v1/calls/{id}` | 204: the result is committed and forgotten |
+ * | `DELETE /v1/hands/{hand_id}` | 204 when its sandbox and workspace are gone |
+ * | `POST /v1/stop` | 202, then the process ends |
+ *
+ * 401 is a wrong token, which a later boot answers; 404 an unknown call; 400 and 413 a bug.
+ */
+export const PROTOCOL_HEADER = "drover-hands-protocol";
+
+/** Bytes of one request. A tool's input comes out of one model response, which is far smaller. */
+export const REQUEST_BYTES_MAX = 32 * 1024 * 1024;
+/** Bytes of a stored result; a larger one becomes an error result. */
+export const RESULT_BYTES_MAX = 8 * 1024 * 1024;
+/** Bytes of one answer, as the client takes it. */
+export const ANSWER_BYTES_MAX = 2 * RESULT_BYTES_MAX;
+/** A wait is cut at this and asked for again, so that no half-open connection is waited on for long. */
+export const WAIT_MS_MAX = 25_000;
+/** Bytes of running output in one answer. */
+export const OUTPUT_BYTES_MAX = 256 * 1024;
+
+const Id = z.string().min(1).max(256);
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const Size = z.int().nonnegative();
+
+const RecipeMessage = z.strictObject({
+  provider: z.literal("bubblewrap"),
+  base: z.strictObject({ type: z.literal("host") }),
+  mounts: z
+    .array(
+      z.strictObject({
+        type: z.literal("file"),
+        mount_path: z.string().min(1).max(4_096),
+        sha256: Sha256,
+        size_bytes: Size,
+      }),
+    )
+    .max(1_000),
+  network: z.strictObject({ type: z.literal("none") }),
+});
+
+export const CallMessage = z.strictObject({
+  workspaceId: Id,
+  sessionId: Id,
+  callId: Id,
+  handId: Id,
+  handsBoot: Id,
+  epoch: z.int().nonnegative(),
+  name: z.string().min(1).max(256),
+  input: z.record(z.string(), z.unknown()),
+  recipe: RecipeMessage,
+});
+
+export const CancelMessage = z.strictObject({ sessionId: Id, epoch: z.int().nonnegative() });
+
+export const OutcomeMessage = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("result"),
+    content: z.array(ResultBlock),
+    is_error: z.boolean(),
+    outputs: z.array(z.strictObject({ path: z.string().min(1), sha256: Sha256, size_bytes: Size })),
+    cancelled: z.boolean(),
+  }),
+  z.strictObject({ type: z.literal("lost"), message: z.string() }),
+  z.strictObject({ type: z.literal("refused"), message: z.string() }),
+  z.strictObject({ type: z.literal("unavailable"), message: z.string() }),
+]);
+
+export const BootAnswer = z.object({ installation_id: z.string(), boot: z.string() });
+export const CallAnswer = z.discriminatedUnion("state", [
+  z.object({ state: z.enum(["accepted", "running"]) }),
+  z.object({ state: z.literal("done"), outcome: OutcomeMessage }),
+]);
+export type CallAnswer = z.infer<typeof CallAnswer>;
+/** `data` is base64; `start` the offset of its first byte, `total` the bytes written so far. */
+export const OutputAnswer = z.object({ data: z.string(), start: Size, total: Size });
+export type OutputAnswer = z.infer<typeof OutputAnswer>;
+/** Every answer that is not 2xx. */
+export const Refusal = z.object({ reason: z.string(), message: z.string() });
+export type Refusal = z.infer<typeof Refusal>;

@@ -1,0 +1,225 @@
+import type { ResultBlock } from "@drover/api";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { CallOutcome, HandCall, OutputFile } from "../../core/ports/hands.ts";
+import {
+  type Sandbox,
+  SandboxGoneError,
+  SandboxUnavailableError,
+} from "../../core/ports/sandbox.ts";
+import { deferred } from "../../lib/deferred.ts";
+import { failPoint } from "../../lib/fail-point.ts";
+import type { CallRecord } from "../journal/call-record.ts";
+import type { OutputCollector } from "../outputs/output-collector.ts";
+import { RESULT_BYTES_MAX } from "../protocol/messages.ts";
+import { Deadline, whenAborted } from "./deadline.ts";
+import type { Report } from "./report.ts";
+import type { SandboxKeeper, SandboxLease } from "./sandbox-keeper.ts";
+
+/** What a tool gave. */
+export interface ToolAnswer {
+  readonly content: readonly ResultBlock[];
+  readonly is_error: boolean;
+}
+
+/**
+ * Carries out one call of a tool in a live sandbox. Aborting the signal ends it soon, with whatever
+ * answer. Rejects with `SandboxGoneError` if the sandbox died.
+ */
+export type RunTool = (
+  sandbox: Sandbox,
+  call: { readonly name: string; readonly input: Readonly<Record<string, unknown>> },
+  onOutput: (chunk: Uint8Array) => void,
+  signal: AbortSignal,
+) => Promise<ToolAnswer>;
+
+export interface CallRunnerOptions {
+  readonly keeper: SandboxKeeper;
+  readonly collector: OutputCollector;
+  readonly runTool: RunTool;
+  readonly clock: Clock;
+  readonly report: Report;
+  readonly limits: CallLimits;
+}
+
+export interface CallLimits {
+  /** No call lasts longer, whatever its tool thinks. */
+  readonly callMs: number;
+  /** A tool that was told to stop and does not is stopped by ending its sandbox. */
+  readonly stopGraceMs: number;
+  /** Time for taking the outputs after one call. */
+  readonly collectMs: number;
+}
+
+type Ending =
+  | { readonly type: "answered"; readonly answer: ToolAnswer }
+  | { readonly type: "gone"; readonly why: string }
+  | { readonly type: "failed"; readonly error: unknown }
+  /** It was told to stop and did not in time. */
+  | { readonly type: "deaf" };
+
+/** Runs one accepted call to its outcome, in bounded time, whatever its sandbox does. */
+export class CallRunner {
+  readonly #options: CallRunnerOptions;
+
+  constructor(options: CallRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async run(record: CallRecord): Promise<CallOutcome> {
+    using deadline = new Deadline(this.#options.clock, this.#options.limits.callMs);
+    record.start();
+    try {
+      return bounded(await this.#run(record, deadline));
+    } catch (error) {
+      if (record.cancelSignal.aborted) return cancelled("The call was cancelled before it began.");
+      if (deadline.isOver) return failed(this.#timedOut("waiting for a sandbox"));
+      if (error instanceof SandboxUnavailableError) {
+        return failed(`The call was not run, because no sandbox could be had: ${error.message}.`);
+      }
+      this.#options.report("bug", { call_id: record.call.callId, error });
+      return failed("The call failed by an internal error of the hands.");
+    }
+  }
+
+  async #run(record: CallRecord, deadline: Deadline): Promise<CallOutcome> {
+    const { call } = record;
+    const stop = AbortSignal.any([record.cancelSignal, deadline.signal]);
+    const death = this.#options.keeper.takeUnnoticedDeath(call.handId);
+    if (death !== undefined) {
+      return failed(
+        `The call was not run: the sandbox has died since the last call (${death}). ${AFTERWARDS}`,
+      );
+    }
+    failPoint("hands.call.before_provision");
+    const lease = await this.#options.keeper.acquire(call, stop);
+    try {
+      failPoint("hands.call.after_provision");
+      failPoint("hands.call.before_exec");
+      const ending = await this.#exec(lease, record, stop);
+      failPoint("hands.call.after_exec");
+      const outcome = await this.#conclude(ending, record, lease, deadline);
+      failPoint("hands.call.after_outputs");
+      return outcome;
+    } finally {
+      lease.release();
+    }
+  }
+
+  async #exec(lease: SandboxLease, record: CallRecord, stop: AbortSignal): Promise<Ending> {
+    const { clock, limits, runTool } = this.#options;
+    const { name, input } = record.call;
+    const over = new AbortController();
+    const onOutput = (chunk: Uint8Array) => {
+      if (!over.signal.aborted) record.output.append(chunk);
+    };
+    const running = runTool(lease.sandbox, { name, input }, onOutput, stop).then(
+      (answer): Ending => ({ type: "answered", answer }),
+      (error: unknown): Ending =>
+        error instanceof SandboxGoneError
+          ? { type: "gone", why: error.message }
+          : { type: "failed", error },
+    );
+    const afterGrace = (ending: Ending) =>
+      clock.sleepUntil(clock.now() + limits.stopGraceMs, over.signal).then(() => ending);
+    const stopped = whenAborted(AbortSignal.any([stop, over.signal]));
+    const dead = deferred<string>();
+    const offClosed = lease.onClosed(dead.resolve);
+    try {
+      return await Promise.race([
+        running,
+        stopped.then(() => afterGrace({ type: "deaf" })),
+        dead.promise.then((why) => afterGrace({ type: "gone", why })),
+      ]);
+    } finally {
+      over.abort();
+      offClosed();
+    }
+  }
+
+  async #conclude(
+    ending: Ending,
+    record: CallRecord,
+    lease: SandboxLease,
+    deadline: Deadline,
+  ): Promise<CallOutcome> {
+    const isCancelled = record.cancelSignal.aborted;
+    switch (ending.type) {
+      case "answered": {
+        const outputs = await this.#collect(lease.sandbox, record.call);
+        const { content, is_error } = ending.answer;
+        const stopped = isCancelled || deadline.isOver;
+        return result(content, is_error || stopped, outputs, isCancelled);
+      }
+      case "gone":
+        await this.#end(lease, record.call);
+        return isCancelled
+          ? cancelled(`The call was cancelled, and its sandbox ended with it: ${ending.why}.`)
+          : failed(diedMessage(record.call.name, ending.why));
+      case "deaf":
+        await this.#end(lease, record.call);
+        return isCancelled
+          ? cancelled("The call was cancelled. It did not stop, so its sandbox was ended.")
+          : failed(`${this.#timedOut(`running ${record.call.name}`)} ${AFTERWARDS}`);
+      case "failed":
+        this.#options.report("bug", { call_id: record.call.callId, error: ending.error });
+        return isCancelled
+          ? cancelled("The call was cancelled.")
+          : failed(`${record.call.name} failed by an internal error of the hands.`);
+    }
+  }
+
+  /** The answer is given also where the end cannot be proved: then the next call has to wait for it. */
+  async #end(lease: SandboxLease, call: HandCall): Promise<void> {
+    const { clock, limits, report } = this.#options;
+    using patience = new Deadline(clock, limits.stopGraceMs);
+    const ended = lease.end().catch((error: unknown) => {
+      report("sandbox_not_ended", { hand_id: call.handId, error });
+    });
+    await Promise.race([ended, patience.passed]);
+  }
+
+  async #collect(sandbox: Sandbox, call: HandCall): Promise<readonly OutputFile[]> {
+    const { clock, limits, collector } = this.#options;
+    using deadline = new Deadline(clock, limits.collectMs);
+    const collected = collector.collect(sandbox, call, deadline.signal);
+    return await Promise.race([collected, deadline.passed.then(() => [])]);
+  }
+
+  #timedOut(doing: string): string {
+    const seconds = Math.round(this.#options.limits.callMs / 1000);
+    return `The call was ended after ${seconds} s of ${doing}, the most a call may take.`;
+  }
+}
+
+const AFTERWARDS =
+  "The next call gets a new sandbox with the same files; running processes and shell state are lost.";
+
+function diedMessage(name: string, why: string): string {
+  return `The sandbox died while ${name} ran (${why}): the outcome is unknown. ${AFTERWARDS}`;
+}
+
+function failed(message: string): CallOutcome {
+  return result([{ type: "text", text: message }], true, [], false);
+}
+
+function cancelled(message: string): CallOutcome {
+  return result([{ type: "text", text: message }], true, [], true);
+}
+
+function result(
+  content: readonly ResultBlock[],
+  is_error: boolean,
+  outputs: readonly OutputFile[],
+  isCancelled: boolean,
+): CallOutcome {
+  return { type: "result", content, is_error, outputs, cancelled: isCancelled };
+}
+
+/** Results are held until they are committed, so their size is limited whatever the tool gave. */
+function bounded(outcome: CallOutcome): CallOutcome {
+  const bytes = Buffer.byteLength(JSON.stringify(outcome));
+  if (bytes <= RESULT_BYTES_MAX || outcome.type !== "result") return outcome;
+  const message = `The call ended, but its result of ${bytes} bytes is larger than ${RESULT_BYTES_MAX} and was dropped.`;
+  return result([{ type: "text", text: message }], true, outcome.outputs, outcome.cancelled);
+}

@@ -1,0 +1,108 @@
+import type { Clock } from "../../core/ports/clock.ts";
+import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import { failPoint } from "../../lib/fail-point.ts";
+import type { Admission, CallJournal } from "../journal/call-journal.ts";
+import type { CallRecord } from "../journal/call-record.ts";
+import type { OutputCollector } from "../outputs/output-collector.ts";
+import type { HandsService } from "../protocol/hands-server.ts";
+import type { CallRunner } from "./call-runner.ts";
+import type { Report } from "./report.ts";
+import type { SandboxKeeper } from "./sandbox-keeper.ts";
+
+export interface CallServiceOptions {
+  readonly journal: CallJournal;
+  readonly runner: CallRunner;
+  readonly keeper: SandboxKeeper;
+  readonly collector: OutputCollector;
+  readonly clock: Clock;
+  readonly report: Report;
+  readonly onStopRequest: () => void;
+}
+
+/** What the hands do for those who speak the protocol. */
+export class CallService implements HandsService {
+  readonly #options: CallServiceOptions;
+  #lastHeardMs: number;
+
+  constructor(options: CallServiceOptions) {
+    this.#options = options;
+    this.#lastHeardMs = options.clock.now();
+  }
+
+  /** Since when no server has spoken and no call has run, in milliseconds since 1970. */
+  get quietSinceMs(): number {
+    return this.#options.journal.running > 0 ? this.#options.clock.now() : this.#lastHeardMs;
+  }
+
+  heard(): void {
+    this.#lastHeardMs = this.#options.clock.now();
+  }
+
+  submit(call: HandCall): Admission {
+    const admission = this.#options.journal.admit(call);
+    if (admission.type === "new") void this.#run(admission.record);
+    return admission;
+  }
+
+  find(callId: string): CallRecord | undefined {
+    return this.#options.journal.find(callId);
+  }
+
+  async wait(
+    record: CallRecord,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<CallOutcome | undefined> {
+    const { clock } = this.#options;
+    const over = new AbortController();
+    const stop = AbortSignal.any([signal, over.signal]);
+    try {
+      const waited = clock.sleepUntil(clock.now() + waitMs, stop).then(() => undefined);
+      return await Promise.race([record.ended, waited]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void {
+    this.#options.journal.cancel(call);
+  }
+
+  settle(callId: string): void {
+    this.#options.journal.settle(callId);
+  }
+
+  async dispose(handId: string): Promise<void> {
+    const { journal, keeper, collector } = this.#options;
+    const calls = journal.disposeHand(handId);
+    for (const record of calls) record.requestCancel();
+    await Promise.all(calls.map((record) => record.ended));
+    failPoint("hands.dispose.before_close");
+    await keeper.dispose(handId);
+    collector.forget(handId);
+    failPoint("hands.dispose.after_close");
+  }
+
+  requestStop(): void {
+    this.#options.onStopRequest();
+  }
+
+  reportBug(error: unknown): void {
+    this.#options.report("bug", { error });
+  }
+
+  /** Ends the calls that run; resolves when each has its outcome. */
+  async endCalls(): Promise<void> {
+    const calls = this.#options.journal.runningCalls();
+    for (const record of calls) record.requestCancel();
+    await Promise.all(calls.map((record) => record.ended));
+  }
+
+  async #run(record: CallRecord): Promise<void> {
+    const outcome = await this.#options.runner.run(record);
+    // The silence that ends these hands is counted from here: somebody may be about to ask.
+    this.heard();
+    this.#options.journal.finish(record, outcome);
+    failPoint("hands.call.after_result_stored");
+  }
+}

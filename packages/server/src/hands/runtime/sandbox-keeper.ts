@@ -1,0 +1,269 @@
+import type { Clock } from "../../core/ports/clock.ts";
+import {
+  type ProvisionRequest,
+  type Sandbox,
+  type SandboxProvider,
+  SandboxUnavailableError,
+} from "../../core/ports/sandbox.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { Deadline } from "./deadline.ts";
+import type { Report } from "./report.ts";
+
+const UNNOTICED_DEATHS_MAX = 10_000;
+
+export interface SandboxKeeperOptions {
+  readonly provider: SandboxProvider;
+  readonly clock: Clock;
+  readonly report: Report;
+  /** Live sandboxes at a time; an idle one makes room, else a new one is refused. */
+  readonly sandboxesMax: number;
+  readonly provisionDeadlineMs: number;
+  /** A sandbox that no call used for so long is ended; its workspace stays. */
+  readonly idleMs: number;
+}
+
+/** The use of a sandbox by one call. */
+export interface SandboxLease {
+  readonly sandbox: Sandbox;
+  /**
+   * Calls back when the sandbox is dead; at once if it is. The returned function takes that back: a
+   * reaction to `sandbox.closed` would be kept, with all it refers to, for the sandbox's whole life.
+   */
+  onClosed(listener: (why: string) => void): () => void;
+  /** Ends the sandbox, because it is dead or does not obey; resolves when its processes are gone. */
+  end(): Promise<void>;
+  /** The call is over. To be called once. */
+  release(): void;
+}
+
+/** One hand's sandbox from the first call for it until its processes are proved gone. */
+interface Entry {
+  /** What the provider says, however late. */
+  readonly made: Promise<Sandbox>;
+  /** The same for those who wait, who hear of a missed deadline at once. */
+  readonly sandbox: Promise<Sandbox>;
+  /** Aborts the making of it. */
+  readonly abandon: AbortController;
+  ready: boolean;
+  users: number;
+  lastUsedMs: number;
+  closing: Promise<void> | undefined;
+  closedBecause: string | undefined;
+  readonly closedListeners: Set<(why: string) => void>;
+}
+
+/**
+ * At most one sandbox a hand, made on first use. The entry of a dying one stays until its processes
+ * are gone, so that a hand's next sandbox never meets them on the same workspace.
+ */
+export class SandboxKeeper {
+  readonly #options: SandboxKeeperOptions;
+  readonly #entries = new Map<string, Entry>();
+  /** Why a hand's sandbox died while no call used it, until a call is told. */
+  readonly #unnoticedDeaths = new Map<string, string>();
+  #closed = false;
+
+  constructor(options: SandboxKeeperOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /**
+   * The hand's sandbox, made if there is none. Rejects with `SandboxUnavailableError`, also when the
+   * signal is aborted first: the making is given up when nobody waits for it any more.
+   */
+  async acquire(request: ProvisionRequest, signal: AbortSignal): Promise<SandboxLease> {
+    const entry = await this.#entryFor(request, signal);
+    entry.users += 1;
+    try {
+      const sandbox = await unlessAborted(entry.sandbox, signal, givenUp);
+      return this.#lease(request.handId, entry, sandbox);
+    } catch (error) {
+      this.#release(entry);
+      if (entry.users === 0 && !entry.ready) this.#closeLater(request.handId, entry);
+      throw error;
+    }
+  }
+
+  /**
+   * Why the hand's last sandbox died by itself while no call used it; undefined if it did not, or if
+   * that was told before. Its shell's state went with it, which the agent must hear once.
+   */
+  takeUnnoticedDeath(handId: string): string | undefined {
+    const why = this.#unnoticedDeaths.get(handId);
+    this.#unnoticedDeaths.delete(handId);
+    return why;
+  }
+
+  /** Ends the hand's sandbox if there is one; resolves when its processes are gone. */
+  async close(handId: string): Promise<void> {
+    const entry = this.#entries.get(handId);
+    if (entry) await this.#close(handId, entry);
+  }
+
+  async dispose(handId: string): Promise<void> {
+    await this.close(handId);
+    this.#unnoticedDeaths.delete(handId);
+    await this.#options.provider.dispose(handId);
+  }
+
+  /** Begins to end the sandboxes that no call used for too long. */
+  closeIdle(): void {
+    const dueMs = this.#options.clock.now() - this.#options.idleMs;
+    for (const [handId, entry] of this.#idle()) {
+      if (entry.lastUsedMs <= dueMs) this.#closeLater(handId, entry);
+    }
+  }
+
+  /** Ends them all and makes no more; resolves when all processes are gone. */
+  async closeAll(): Promise<void> {
+    this.#closed = true;
+    const all = [...this.#entries];
+    await Promise.all(all.map(([handId, entry]) => this.#close(handId, entry)));
+  }
+
+  async #entryFor(request: ProvisionRequest, signal: AbortSignal): Promise<Entry> {
+    for (;;) {
+      if (signal.aborted) throw givenUp();
+      if (this.#closed) throw new SandboxUnavailableError("these hands are stopping");
+      const entry = this.#entries.get(request.handId);
+      if (entry && !entry.closing) return entry;
+      // Nothing is awaited between the look and the making, so that a second call finds the first's.
+      if (!entry && this.#entries.size < this.#options.sandboxesMax)
+        return this.#provision(request);
+      await unlessAborted(entry?.closing ?? this.#makeRoom(), signal, givenUp);
+    }
+  }
+
+  async #makeRoom(): Promise<void> {
+    const closing = [...this.#entries.values()].find((entry) => entry.closing)?.closing;
+    if (closing) return await closing;
+    const [oldest] = this.#idle().sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
+    if (oldest) return await this.#close(...oldest);
+    throw new SandboxUnavailableError(
+      `all ${this.#options.sandboxesMax} sandboxes that this machine may have are in use`,
+    );
+  }
+
+  #provision(request: ProvisionRequest): Entry {
+    const { clock, provider, provisionDeadlineMs } = this.#options;
+    const abandon = new AbortController();
+    const made = provider.provision(request, abandon.signal);
+    const deadline = new Deadline(clock, provisionDeadlineMs);
+    const missed = deadline.passed.then(() => {
+      const seconds = Math.round(provisionDeadlineMs / 1000);
+      throw new SandboxUnavailableError(`a sandbox could not be made within ${seconds} s`);
+    });
+    const entry: Entry = {
+      made,
+      sandbox: Promise.race([made, missed]),
+      abandon,
+      ready: false,
+      users: 0,
+      lastUsedMs: clock.now(),
+      closing: undefined,
+      closedBecause: undefined,
+      closedListeners: new Set(),
+    };
+    this.#entries.set(request.handId, entry);
+    void this.#follow(request.handId, entry, deadline);
+    return entry;
+  }
+
+  /** Keeps the entry true to what becomes of the sandbox. */
+  async #follow(handId: string, entry: Entry, deadline: Deadline): Promise<void> {
+    entry.sandbox.catch(() => {
+      if (deadline.isOver) this.#closeLater(handId, entry);
+    });
+    try {
+      const sandbox = await entry.made;
+      entry.ready = true;
+      deadline[Symbol.dispose]();
+      this.#died(handId, entry, await sandbox.closed);
+    } catch (error) {
+      this.#options.report("sandbox_not_made", { hand_id: handId, error });
+    } finally {
+      deadline[Symbol.dispose]();
+      this.#forget(handId, entry);
+    }
+  }
+
+  #lease(handId: string, entry: Entry, sandbox: Sandbox): SandboxLease {
+    return {
+      sandbox,
+      onClosed(listener) {
+        if (entry.closedBecause !== undefined) listener(entry.closedBecause);
+        else entry.closedListeners.add(listener);
+        return () => entry.closedListeners.delete(listener);
+      },
+      end: () => this.#close(handId, entry),
+      release: () => this.#release(entry),
+    };
+  }
+
+  #died(handId: string, entry: Entry, why: string): void {
+    this.#options.report("sandbox_ended", { hand_id: handId, why });
+    if (!entry.closing && entry.users === 0) this.#rememberDeath(handId, why);
+    entry.closedBecause = why;
+    for (const listener of entry.closedListeners) listener(why);
+  }
+
+  #rememberDeath(handId: string, why: string): void {
+    this.#unnoticedDeaths.set(handId, why);
+    for (const oldest of this.#unnoticedDeaths.keys()) {
+      if (this.#unnoticedDeaths.size <= UNNOTICED_DEATHS_MAX) return;
+      this.#unnoticedDeaths.delete(oldest);
+    }
+  }
+
+  #release(entry: Entry): void {
+    entry.users -= 1;
+    entry.lastUsedMs = this.#options.clock.now();
+  }
+
+  #close(handId: string, entry: Entry): Promise<void> {
+    entry.closing ??= this.#end(handId, entry);
+    return entry.closing;
+  }
+
+  #closeLater(handId: string, entry: Entry): void {
+    this.#close(handId, entry).catch((error: unknown) => {
+      this.#options.report("sandbox_not_ended", { hand_id: handId, error });
+    });
+  }
+
+  async #end(handId: string, entry: Entry): Promise<void> {
+    entry.abandon.abort();
+    const sandbox = await entry.made.catch(ignore);
+    try {
+      await sandbox?.close();
+      this.#forget(handId, entry);
+    } catch (error) {
+      // The entry stays: without proof that its processes are gone there is no next sandbox. A later
+      // attempt to end it may succeed.
+      entry.closing = undefined;
+      throw new SandboxUnavailableError(`the last sandbox of ${handId} could not be ended`, {
+        cause: error,
+      });
+    }
+  }
+
+  #forget(handId: string, entry: Entry): void {
+    if (this.#entries.get(handId) === entry) this.#entries.delete(handId);
+  }
+
+  #idle(): [string, Entry][] {
+    return [...this.#entries].filter(([, entry]) => entry.users === 0 && !entry.closing);
+  }
+}
+
+function givenUp(): SandboxUnavailableError {
+  return new SandboxUnavailableError("the wait for a sandbox was given up");
+}
+
+function ignore(): undefined {
+  return undefined;
+}

@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, open, rename, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { HANDS_RUNNING_EXIT_CODE, readHandsFile } from "../hands/protocol/hands-file.ts";
+import type { StartHands } from "../hands/protocol/hands-finder.ts";
+import { systemClock } from "../lib/system-clock.ts";
+
+export interface SpawnHandsOptions {
+  /** Absolute, for the hands do not start in the server's folder. */
+  readonly dataDir: string;
+  /** The program, normally `process.execPath`, and what makes it `drover hands` for that data folder. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment of the hands: nothing of the server's is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const LOG_BYTES_MAX = 5 * 1024 * 1024;
+const LOG_TAIL_BYTES = 4 * 1024;
+const LOOK_MS = 20;
+/** Before another start is tried when other hands have the lock but are not to be found. */
+const OTHERS_PAUSE_MS = 500;
+
+type Start = { readonly type: "published" | "others" } | { readonly type: "failed"; why: string };
+
+/**
+ * Starts hands that outlive the server: in a session of their own, so that no signal to the server's
+ * group reaches them, with no open file of the server, and with `<data>/hands.log` for what they say.
+ */
+export function handsSpawner(options: SpawnHandsOptions): StartHands {
+  return async (signal) => {
+    const { dataDir } = options;
+    const bootBefore = (await readHandsFile(dataDir))?.boot;
+    const isPublished = async () => {
+      const file = await readHandsFile(dataDir);
+      return file !== undefined && file.boot !== bootBefore;
+    };
+    const log = await openLog(dataDir);
+    const child = launch(options, log.fd);
+    await log.close();
+    const start = await waitForStart(child, isPublished, signal);
+    if (start.type === "failed") throw new Error(await explain(dataDir, start.why));
+    if (start.type === "others") await pauseUnless(isPublished, signal);
+  };
+}
+
+function launch({ command, args, env, dataDir }: SpawnHandsOptions, logFd: number): ChildProcess {
+  const child = spawn(command, args, {
+    cwd: dataDir,
+    detached: true,
+    env,
+    stdio: ["ignore", logFd, logFd],
+  });
+  // The server may end while the hands live on.
+  child.unref();
+  return child;
+}
+
+async function waitForStart(
+  child: ChildProcess,
+  isPublished: () => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<Start> {
+  let exit: Start | undefined;
+  child.once("error", (error) => {
+    exit = { type: "failed", why: `${child.spawnfile} could not be run (${error.message})` };
+  });
+  child.once("exit", (code, killedBy) => {
+    exit =
+      code === HANDS_RUNNING_EXIT_CODE
+        ? { type: "others" }
+        : { type: "failed", why: `they ended at once (${killedBy ?? `exit code ${code}`})` };
+  });
+  while (!signal.aborted) {
+    if (await isPublished()) return { type: "published" };
+    if (exit) return exit;
+    await systemClock.sleepUntil(systemClock.now() + LOOK_MS, signal);
+  }
+  // It is left alone: it may be ending what an earlier boot left behind, and will be found later.
+  return { type: "failed", why: "they were started but are not ready yet" };
+}
+
+async function pauseUnless(
+  isPublished: () => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<void> {
+  const untilMs = systemClock.now() + OTHERS_PAUSE_MS;
+  while (!signal.aborted && systemClock.now() < untilMs && !(await isPublished())) {
+    await systemClock.sleepUntil(systemClock.now() + LOOK_MS, signal);
+  }
+}
+
+/** Appended to, and put aside when it is large: two files of bounded size, old lines lost first. */
+async function openLog(dataDir: string) {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const path = logPath(dataDir);
+  const bytes = await stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  if (bytes > LOG_BYTES_MAX) await rename(path, `${path}.1`);
+  return await open(path, "a", 0o600);
+}
+
+async function explain(dataDir: string, why: string): Promise<string> {
+  const path = logPath(dataDir);
+  const log = await open(path, "r");
+  try {
+    const { size } = await log.stat();
+    const tail = Buffer.alloc(Math.min(size, LOG_TAIL_BYTES));
+    await log.read(tail, 0, tail.byteLength, size - tail.byteLength);
+    const said = tail.toString("utf8").trim();
+    return `${why}. ${said === "" ? `${path} is empty.` : `The end of ${path}:\n${said}`}`;
+  } finally {
+    await log.close();
+  }
+}
+
+function logPath(dataDir: string): string {
+  return join(dataDir, "hands.log");
+}
