@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { responded, testDrafting, text, thinking, toolUse } from "../../testing/logs.ts";
+import type { ModelBlock } from "../ports/model.ts";
+import { responseDrafts } from "./response.ts";
+
+const types = (blocks: readonly ModelBlock[]) =>
+  responded(testDrafting(), blocks).map((event) => event.type);
+
+describe("responseDrafts", () => {
+  test("makes neighbouring text one message and everything else an event of its own", () => {
+    const blocks = [thinking("a"), text("b"), text("c"), toolUse("d"), text("e")];
+    const drafts = responded(testDrafting(), blocks);
+    expect(drafts.map((event) => event.type)).toEqual([
+      "agent.thinking",
+      "agent.message",
+      "agent.tool_use",
+      "agent.message",
+      "span.model_request_end",
+    ]);
+    expect(drafts[1]?.public).toEqual({ content: [text("b"), text("c")] });
+  });
+
+  test("ends with the request's end even if the model said nothing", () => {
+    expect(types([])).toEqual(["span.model_request_end"]);
+    expect(types([text(" \n")])).toEqual(["span.model_request_end"]);
+  });
+
+  test("keeps the ids that were previewed", () => {
+    const drafts = responseDrafts(
+      {
+        type: "response",
+        blocks: [thinking("a"), text(""), text("b")],
+        stop_reason: "end_turn",
+        usage: {},
+        request_id: "req_1",
+      },
+      {
+        requestId: "start_1",
+        previewId: (index) => ["preview_0", "preview_1", "preview_1"][index],
+        isOffered: () => true,
+      },
+      testDrafting(),
+    );
+    expect(drafts.map(({ id }) => id)).toEqual(["preview_0", "preview_1", "sevt_1"]);
+  });
+
+  test("refuses a call of a tool that is not offered, without an evaluation", () => {
+    const drafts = responded(testDrafting(), [toolUse("a", "forbidden"), toolUse("b", "read")]);
+    expect(drafts.map((event) => event.public)).toMatchObject([
+      { name: "forbidden", evaluated_permission: "deny" },
+      { name: "read", evaluated_permission: "allow", evaluation: { type: "always_allow" } },
+      {},
+    ]);
+    expect(drafts[0]?.public).not.toHaveProperty("evaluation");
+  });
+
+  test("gives each call an id of its own where the model repeats or forgets them", () => {
+    const blocks = [toolUse("same"), toolUse("same"), { ...toolUse("x"), id: 7 }];
+    const drafts = responded(testDrafting(), blocks);
+    const ids = drafts.flatMap((event) =>
+      event.type === "agent.tool_use" ? event.private.blocks.map(({ block }) => block["id"]) : [],
+    );
+    expect(new Set(ids).size).toBe(3);
+    expect(ids[0]).toBe("same");
+  });
+
+  test("runs nothing that a refusing model asked for", () => {
+    const drafts = responded(testDrafting(), [text("no"), toolUse("a")], "start_1", "refusal");
+    expect(drafts.map((event) => event.type)).toEqual(["agent.message", "span.model_request_end"]);
+    expect(drafts.at(-1)?.private).toMatchObject({
+      refusal: { type: "refusal", category: null, explanation: null },
+    });
+  });
+
+  test("takes a tool input that is not an object as an empty one", () => {
+    const drafts = responded(testDrafting(), [{ ...toolUse("a"), input: "rm -rf /" }]);
+    expect(drafts[0]?.public).toMatchObject({ input: {} });
+  });
+});
