@@ -1,0 +1,67 @@
+import { EVENT_VERSION, type EventType, type LogEvent } from "./log-event.ts";
+
+/** An event as it was written, by this version or an earlier one. */
+export interface StoredEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly thread_id: string;
+  readonly cross_posted: boolean;
+  readonly seq: number;
+  readonly v: number;
+  readonly processed_at: string;
+  readonly epoch: number;
+  readonly public: unknown;
+  readonly private: unknown;
+}
+
+const KNOWN: Readonly<Record<EventType, true>> = {
+  "user.message": true,
+  "user.interrupt": true,
+  "user.tool_confirmation": true,
+  "user.custom_tool_result": true,
+  "user.tool_result": true,
+  "system.message": true,
+  "agent.message": true,
+  "agent.thinking": true,
+  "agent.tool_use": true,
+  "agent.tool_result": true,
+  "agent.thread_context_compacted": true,
+  "session.status_running": true,
+  "session.status_rescheduled": true,
+  "session.status_idle": true,
+  "session.status_terminated": true,
+  "session.thread_status_running": true,
+  "session.thread_status_rescheduled": true,
+  "session.thread_status_idle": true,
+  "session.thread_status_terminated": true,
+  "session.error": true,
+  "session.updated": true,
+  "session.usage": true,
+  "session.deleted": true,
+  "span.model_request_start": true,
+  "span.model_request_end": true,
+  "drover.call_started": true,
+  "drover.retry_scheduled": true,
+};
+
+/**
+ * Gives an event of any earlier version the shape of this one. Throws a plain `Error` for an event
+ * that a newer version wrote: to read past it would be to decide on half a history.
+ */
+export function upcast(stored: StoredEvent): LogEvent {
+  if (isCurrent(stored)) return stored;
+  throw new Error(
+    `event ${stored.id} (${stored.type}, version ${stored.v}) was not written by this version of Drover or an earlier one; start a newer Drover on this data`,
+  );
+}
+
+function isCurrent(stored: StoredEvent): stored is LogEvent {
+  return (
+    stored.v === EVENT_VERSION &&
+    Object.hasOwn(KNOWN, stored.type) &&
+    typeof stored.public === "object" &&
+    stored.public !== null &&
+    typeof stored.private === "object" &&
+    stored.private !== null
+  );
+}

@@ -1,0 +1,39 @@
+import { type EventColumns, hashesOf } from "../event-row.ts";
+import type { LargeString } from "../large-strings.ts";
+import { oneOf, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+
+/** Hashes asked for in one statement; both engines bound the number of parameters. */
+const HASHES_AT_ONCE = 500;
+
+/** Keeps each string once a session: input goes through the inbox into the log without a second copy. */
+export async function putContents(
+  tx: SqlTransaction,
+  workspaceId: string,
+  sessionKey: number,
+  contents: readonly LargeString[],
+): Promise<void> {
+  for (const { sha256, body } of contents) {
+    await tx.db.all(sql`
+      insert into event_contents (session_key, sha256, workspace_id, body)
+      values (${sessionKey}, ${sha256}, ${workspaceId}, ${body})
+      on conflict (session_key, sha256) do nothing`);
+  }
+}
+
+/** The large strings that the rows refer to, by hash, as JSON text. */
+export async function getContents(
+  db: SqlRunner,
+  sessionKey: number | undefined,
+  rows: readonly EventColumns[],
+): Promise<ReadonlyMap<string, string>> {
+  const contents = new Map<string, string>();
+  const hashes = [...new Set(hashesOf(rows))];
+  for (let at = 0; sessionKey !== undefined && at < hashes.length; at += HASHES_AT_ONCE) {
+    const found = await db.all<{ sha256: string; body: string }>(sql`
+      select sha256, body from event_contents
+      where session_key = ${sessionKey}
+        and sha256 in ${oneOf(hashes.slice(at, at + HASHES_AT_ONCE))}`);
+    for (const { sha256, body } of found) contents.set(sha256, body);
+  }
+  return contents;
+}

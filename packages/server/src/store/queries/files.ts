@@ -1,0 +1,109 @@
+import type { FileRecord } from "../../core/ports/records.ts";
+import type { PageRequest } from "../../core/ports/sessions.ts";
+import { allOf, oneOf, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { afterPosition, pageEnd } from "./pages.ts";
+
+type Row = Omit<FileRecord, "downloadable"> & { downloadable: number };
+
+const COLUMNS = sql`
+  workspace_id, id, filename, mime_type, size_bytes, sha256, created_at, expires_at, session_id,
+  downloadable, output_path`;
+
+/** Ids asked for in one statement; both engines bound the number of parameters. */
+const IDS_AT_ONCE = 500;
+
+export async function findFile(
+  db: SqlRunner,
+  workspaceId: string,
+  id: string,
+): Promise<FileRecord | undefined> {
+  return (await findFiles(db, workspaceId, [id]))[0];
+}
+
+export async function findFiles(
+  db: SqlRunner,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<readonly FileRecord[]> {
+  const files: FileRecord[] = [];
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+    const rows = await db.all<Row>(sql`
+      select ${COLUMNS} from files
+      where workspace_id = ${workspaceId} and id in ${oneOf(ids.slice(at, at + IDS_AT_ONCE))}
+      order by created_at, id`);
+    files.push(...rows.map(decode));
+  }
+  return files;
+}
+
+export async function listFiles(
+  db: SqlRunner,
+  workspaceId: string,
+  { sessionId }: { sessionId?: string },
+  page: PageRequest,
+): Promise<readonly FileRecord[]> {
+  const rows = await db.all<Row>(sql`
+    select ${COLUMNS} from files
+    where workspace_id = ${workspaceId} and ${allOf([
+      sessionId === undefined ? undefined : sql`session_id = ${sessionId}`,
+      afterPosition(page),
+    ])}
+    ${pageEnd(page)}`);
+  return rows.map(decode);
+}
+
+export async function insertFile(tx: SqlTransaction, file: FileRecord): Promise<void> {
+  await tx.db.all(sql`insert into files (${COLUMNS}) values ${valuesOf(file)}`);
+}
+
+/** See `FileWriter.putOutput`. An output keeps its id and place in lists when its content changes. */
+export async function putOutputFile(tx: SqlTransaction, file: FileRecord): Promise<void> {
+  await tx.db.all(sql`
+    insert into files (${COLUMNS}) values ${valuesOf(file)}
+    on conflict (workspace_id, session_id, output_path) do update set
+      filename = excluded.filename, mime_type = excluded.mime_type,
+      size_bytes = excluded.size_bytes, sha256 = excluded.sha256,
+      expires_at = excluded.expires_at, downloadable = excluded.downloadable`);
+}
+
+export async function deleteFile(
+  tx: SqlTransaction,
+  workspaceId: string,
+  id: string,
+): Promise<void> {
+  await tx.db.all(sql`delete from files where workspace_id = ${workspaceId} and id = ${id}`);
+}
+
+export async function deleteFilesOfSession(
+  tx: SqlTransaction,
+  workspaceId: string,
+  sessionId: string,
+): Promise<void> {
+  await tx.db.all(
+    sql`delete from files where workspace_id = ${workspaceId} and session_id = ${sessionId}`,
+  );
+}
+
+/** See `FileWriter.isReferenced`. */
+export async function isContentReferenced(
+  tx: SqlTransaction,
+  workspaceId: string,
+  sha256: string,
+): Promise<boolean> {
+  const found = await tx.db.all(sql`
+    select 1 as found where
+      exists (select 1 from files where workspace_id = ${workspaceId} and sha256 = ${sha256})
+      or exists (select 1 from recipe_blobs where workspace_id = ${workspaceId} and sha256 = ${sha256})`);
+  return found.length > 0;
+}
+
+function valuesOf(file: FileRecord) {
+  return sql`(
+    ${file.workspace_id}, ${file.id}, ${file.filename}, ${file.mime_type}, ${file.size_bytes},
+    ${file.sha256}, ${file.created_at}, ${file.expires_at}, ${file.session_id},
+    ${file.downloadable ? 1 : 0}, ${file.output_path})`;
+}
+
+function decode(row: Row): FileRecord {
+  return { ...row, downloadable: row.downloadable === 1 };
+}

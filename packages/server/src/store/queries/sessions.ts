@@ -1,0 +1,166 @@
+import type { SessionKey } from "../../core/ports/event-log.ts";
+import type {
+  NewSession,
+  PageRequest,
+  SessionListFilter,
+  SessionPatch,
+  SessionRecord,
+} from "../../core/ports/sessions.ts";
+import { toJson } from "../json-column.ts";
+import { decodeSession, type SessionRow } from "../session-row.ts";
+import { allOf, oneOf, type Query, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { afterPosition, pageEnd, within } from "./pages.ts";
+
+const COLUMNS = sql`
+  s.session_key, s.workspace_id, s.id, s.thread_id, s.hand_id, s.environment_id, s.agent_id,
+  s.agent_version, s.status, s.totals, s.created_at, s.updated_at, s.archived_at, s.deleted_at,
+  s.last_seq, s.input_seq, s.input_at, d.title, d.metadata, d.agent, d.resources, d.vault_ids, d.recipe`;
+
+export async function findSession(
+  db: SqlRunner,
+  key: SessionKey,
+): Promise<SessionRecord | undefined> {
+  const row = await db.get<SessionRow>(sql`
+    select ${COLUMNS}
+    from sessions s left join session_definitions d on d.session_key = s.session_key
+    where s.workspace_id = ${key.workspaceId} and s.id = ${key.sessionId}`);
+  return row === undefined ? undefined : decodeSession(row);
+}
+
+/** The page is chosen on the narrow table, so that filtering reads no definitions. */
+export async function listSessions(
+  db: SqlRunner,
+  workspaceId: string,
+  filter: SessionListFilter,
+  page: PageRequest,
+): Promise<readonly SessionRecord[]> {
+  const rows = await db.all<SessionRow>(sql`
+    with page as (
+      select * from sessions
+      where workspace_id = ${workspaceId} and deleted_at is null
+        and ${allOf([...listConditions(filter), afterPosition(page)])}
+      ${pageEnd(page)}
+    )
+    select ${COLUMNS}
+    from page s left join session_definitions d on d.session_key = s.session_key
+    ${pageEnd(page)}`);
+  return rows.map(decodeSession);
+}
+
+function listConditions(filter: SessionListFilter): readonly (Query | undefined)[] {
+  const { agentId, agentVersion, statuses, includeArchived, createdAt } = filter;
+  return [
+    agentId === undefined ? undefined : sql`agent_id = ${agentId}`,
+    agentVersion === undefined ? undefined : sql`agent_version = ${agentVersion}`,
+    statuses === undefined ? undefined : sql`status in ${oneOf(statuses)}`,
+    includeArchived === true ? undefined : sql`archived_at is null`,
+    within(sql`created_at`, createdAt),
+  ];
+}
+
+/** See `SessionWriter.insert`. */
+export async function insertSession(tx: SqlTransaction, session: NewSession): Promise<void> {
+  const { workspace_id, id, agent, totals, created_at } = session;
+  const row = await tx.db.get<{ session_key: number }>(sql`
+    insert into sessions (
+      workspace_id, id, thread_id, hand_id, environment_id, agent_id, agent_version, status, totals,
+      created_at, updated_at, last_seq, last_processed_at, last_arrival, woken, epoch, claims
+    ) values (
+      ${workspace_id}, ${id}, ${session.thread_id}, ${session.hand_id}, ${session.environment_id},
+      ${agent.id}, ${agent.version}, ${session.status}, ${toJson(totals)},
+      ${created_at}, ${created_at}, 0, '', 0, 0, 0, 0
+    ) returning session_key`);
+  if (row === undefined) throw new Error(`session ${id} was not inserted`);
+  await tx.db.all(sql`
+    insert into session_definitions (
+      session_key, workspace_id, title, metadata, agent, resources, vault_ids, recipe
+    ) values (
+      ${row.session_key}, ${workspace_id}, ${session.title}, ${toJson(session.metadata)},
+      ${toJson(agent)}, ${toJson(session.resources)}, ${toJson(session.vault_ids)},
+      ${toJson(session.recipe)}
+    )`);
+  await putRecipeBlobs(tx, workspace_id, row.session_key, session.recipe);
+}
+
+/** See `SessionWriter.update`. Absent fields stay. */
+export async function updateSession(
+  tx: SqlTransaction,
+  key: SessionKey,
+  patch: SessionPatch,
+): Promise<void> {
+  const { agent, archived_at: archivedAt, title } = patch;
+  const row = await tx.db.get<{ session_key: number; last_seq: number }>(sql`
+    update sessions set
+      status = coalesce(${patch.status ?? null}, status),
+      updated_at = coalesce(${patch.updated_at ?? null}, updated_at),
+      archived_at = case when ${archivedAt === undefined ? 1 : 0} = 1 then archived_at else ${archivedAt ?? null} end,
+      agent_id = coalesce(${agent?.id ?? null}, agent_id),
+      agent_version = coalesce(${agent?.version ?? null}, agent_version)
+    where workspace_id = ${key.workspaceId} and id = ${key.sessionId} and deleted_at is null
+    returning session_key, last_seq`);
+  if (row === undefined) throw new Error(`there is no session ${key.sessionId} to update`);
+  tx.touched.add(key, { lastSeq: row.last_seq, due: false });
+  await tx.db.all(sql`
+    update session_definitions set
+      title = case when ${title === undefined ? 1 : 0} = 1 then title else ${title ?? null} end,
+      metadata = coalesce(${optionalJson(patch.metadata)}, metadata),
+      agent = coalesce(${optionalJson(agent)}, agent),
+      resources = coalesce(${optionalJson(patch.resources)}, resources),
+      recipe = coalesce(${optionalJson(patch.recipe)}, recipe)
+    where session_key = ${row.session_key}`);
+  if (patch.recipe === undefined) return;
+  await tx.db.all(sql`delete from recipe_blobs where session_key = ${row.session_key}`);
+  await putRecipeBlobs(tx, key.workspaceId, row.session_key, patch.recipe);
+}
+
+/** See `SessionWriter.delete`. */
+export async function deleteSession(tx: SqlTransaction, key: SessionKey): Promise<void> {
+  const row = await tx.db.get<{ session_key: number; last_seq: number }>(sql`
+    update sessions set
+      deleted_at = ${tx.now}, wake_at = null, lease_holder = null, lease_expires_at = null,
+      input_seq = null, input_at = null
+    where workspace_id = ${key.workspaceId} and id = ${key.sessionId} and deleted_at is null
+    returning session_key, last_seq`);
+  if (row === undefined) return;
+  const { session_key: sessionKey, last_seq: lastSeq } = row;
+  await tx.db.all(sql`delete from events where session_key = ${sessionKey}`);
+  await tx.db.all(sql`delete from event_contents where session_key = ${sessionKey}`);
+  await tx.db.all(sql`delete from inbox where session_key = ${sessionKey}`);
+  await tx.db.all(sql`delete from checkpoints where session_key = ${sessionKey}`);
+  await tx.db.all(sql`delete from recipe_blobs where session_key = ${sessionKey}`);
+  await tx.db.all(sql`delete from session_definitions where session_key = ${sessionKey}`);
+  tx.touched.add(key, { lastSeq, due: false });
+}
+
+/** See `SessionWriter.attachStream`. */
+export async function attachStream(
+  tx: SqlTransaction,
+  key: SessionKey,
+  withinMs: number,
+): Promise<number | undefined> {
+  const row = await tx.db.get<{ input_seq: number; input_at: string }>(sql`
+    select input_seq, input_at from sessions
+    where workspace_id = ${key.workspaceId} and id = ${key.sessionId} and input_seq is not null`);
+  if (row === undefined) return undefined;
+  await tx.db.all(sql`
+    update sessions set input_seq = null
+    where workspace_id = ${key.workspaceId} and id = ${key.sessionId}`);
+  return Date.parse(row.input_at) + withinMs >= Date.parse(tx.now) ? row.input_seq : undefined;
+}
+
+async function putRecipeBlobs(
+  tx: SqlTransaction,
+  workspaceId: string,
+  sessionKey: number,
+  recipe: SessionRecord["recipe"],
+): Promise<void> {
+  for (const sha256 of new Set(recipe.mounts.map((mount) => mount.sha256))) {
+    await tx.db.all(sql`
+      insert into recipe_blobs (workspace_id, sha256, session_key)
+      values (${workspaceId}, ${sha256}, ${sessionKey})`);
+  }
+}
+
+function optionalJson(value: unknown): string | null {
+  return value === undefined ? null : toJson(value);
+}

@@ -1,0 +1,151 @@
+import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import {
+  archiveAgent,
+  findAgent,
+  listAgents,
+  listAgentVersions,
+  putAgent,
+} from "./queries/agents.ts";
+import {
+  findAnsweredRequest,
+  pruneAnsweredRequests,
+  putAnsweredRequest,
+} from "./queries/answered-requests.ts";
+import { findApiKey, insertApiKey, listApiKeys, revokeApiKey } from "./queries/api-keys.ts";
+import { appendEvents, appendReceipts } from "./queries/append-events.ts";
+import { findCheckpoint } from "./queries/checkpoints.ts";
+import {
+  deleteEnvironment,
+  findEnvironment,
+  insertEnvironment,
+  isEnvironmentUsed,
+  listEnvironments,
+  updateEnvironment,
+} from "./queries/environments.ts";
+import {
+  deleteFile,
+  deleteFilesOfSession,
+  findFile,
+  findFiles,
+  insertFile,
+  isContentReferenced,
+  listFiles,
+  putOutputFile,
+} from "./queries/files.ts";
+import { acceptInput, readInbox } from "./queries/inbox.ts";
+import { findEventSeq, readEvents } from "./queries/read-events.ts";
+import {
+  claimSessions,
+  nextDue,
+  releaseSession,
+  renewLeases,
+  takeOverLeases,
+  wakeSession,
+} from "./queries/session-queue.ts";
+import {
+  attachStream,
+  deleteSession,
+  findSession,
+  insertSession,
+  listSessions,
+  updateSession,
+} from "./queries/sessions.ts";
+import type { SqlRunner, SqlTransaction } from "./sql.ts";
+
+type Readers = Pick<Store, "events" | "sessions" | "agents" | "environments" | "files" | "apiKeys">;
+
+/** The reading half of the ports, as statements on one connection. */
+export function readersOf(db: SqlRunner): Readers {
+  return {
+    events: {
+      getEvents: (key, range) => readEvents(db, key, range),
+      findSeq: (key, eventId) => findEventSeq(db, key, eventId),
+      getInbox: (key) => readInbox(db, key),
+    },
+    sessions: {
+      find: (key) => findSession(db, key),
+      list: (workspaceId, filter, page) => listSessions(db, workspaceId, filter, page),
+      findCheckpoint: (key) => findCheckpoint(db, key),
+    },
+    agents: {
+      find: (workspaceId, id, version) => findAgent(db, workspaceId, id, version),
+      list: (workspaceId, filter, page) => listAgents(db, workspaceId, filter, page),
+      listVersions: (workspaceId, id, page) => listAgentVersions(db, workspaceId, id, page),
+    },
+    environments: {
+      find: (workspaceId, id) => findEnvironment(db, workspaceId, id),
+      list: (workspaceId, filter, page) => listEnvironments(db, workspaceId, filter, page),
+    },
+    files: {
+      find: (workspaceId, id) => findFile(db, workspaceId, id),
+      findMany: (workspaceId, ids) => findFiles(db, workspaceId, ids),
+      list: (workspaceId, filter, page) => listFiles(db, workspaceId, filter, page),
+    },
+    apiKeys: {
+      findBySha256: (keySha256) => findApiKey(db, keySha256),
+      list: (workspaceId) => listApiKeys(db, workspaceId),
+    },
+  };
+}
+
+/** The ports of one transaction. */
+export function transactionOf(tx: SqlTransaction): StoreTransaction {
+  const readers = readersOf(tx.db);
+  return {
+    now: tx.now,
+    events: {
+      ...readers.events,
+      append: (request) => appendEvents(tx, request),
+      appendReceipts: (key, drafts) => appendReceipts(tx, key, drafts),
+      accept: (key, drafts) => acceptInput(tx, key, drafts),
+    },
+    sessions: {
+      ...readers.sessions,
+      insert: (session) => insertSession(tx, session),
+      // A transaction of SQLite has the whole database; PostgreSQL's will say `for update`.
+      lock: (key) => findSession(tx.db, key),
+      update: (key, patch) => updateSession(tx, key, patch),
+      delete: (key) => deleteSession(tx, key),
+      attachStream: (key, withinMs) => attachStream(tx, key, withinMs),
+    },
+    queue: {
+      claim: (request) => claimSessions(tx, request),
+      renew: (request) => renewLeases(tx, request),
+      release: (request) => releaseSession(tx, request),
+      wake: (key) => wakeSession(tx, key),
+      takeOver: (holder) => takeOverLeases(tx, holder),
+      nextDue: () => nextDue(tx),
+    },
+    agents: {
+      ...readers.agents,
+      put: (agent) => putAgent(tx, agent),
+      archive: (workspaceId, id, archivedAt) => archiveAgent(tx, workspaceId, id, archivedAt),
+    },
+    environments: {
+      ...readers.environments,
+      insert: (environment) => insertEnvironment(tx, environment),
+      update: (environment) => updateEnvironment(tx, environment),
+      delete: (workspaceId, id) => deleteEnvironment(tx, workspaceId, id),
+      isUsed: (workspaceId, id) => isEnvironmentUsed(tx, workspaceId, id),
+    },
+    files: {
+      ...readers.files,
+      insert: (file) => insertFile(tx, file),
+      putOutput: (file) => putOutputFile(tx, file),
+      delete: (workspaceId, id) => deleteFile(tx, workspaceId, id),
+      deleteOfSession: (workspaceId, sessionId) => deleteFilesOfSession(tx, workspaceId, sessionId),
+      isReferenced: (workspaceId, sha256) => isContentReferenced(tx, workspaceId, sha256),
+    },
+    apiKeys: {
+      ...readers.apiKeys,
+      insert: (key) => insertApiKey(tx, key),
+      revoke: (workspaceId, id, revokedAt) => revokeApiKey(tx, workspaceId, id, revokedAt),
+    },
+    answeredRequests: {
+      find: (workspaceId, requestKey, since) =>
+        findAnsweredRequest(tx, workspaceId, requestKey, since),
+      put: (request) => putAnsweredRequest(tx, request),
+      prune: (before, limit) => pruneAnsweredRequests(tx, before, limit),
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { Database, Statement } from "better-sqlite3";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Query, SqlRunner } from "../sql.ts";
+import { transactionOf } from "../sql-ports.ts";
+import type { Touched } from "../touched.ts";
+import type { WriteEngine } from "../write-queue.ts";
+import { unavailable } from "./sqlite-errors.ts";
+import { SqliteRunner } from "./sqlite-runner.ts";
+
+type Command = "begin" | "commit" | "rollback" | "savepoint" | "release" | "rollbackTo";
+
+/** The writing connection, as the queue of writes drives it. */
+export class SqliteEngine implements WriteEngine {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #runner: SqliteRunner;
+  readonly #commands: Readonly<Record<Command, Statement<[]>>>;
+  #fault: unknown;
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#runner = new SqliteRunner(database, (error) => {
+      if (unavailable(error) !== undefined) this.#fault ??= error;
+    });
+    this.#commands = {
+      // Taking the lock at once, so that it cannot be refused after half of the work.
+      begin: database.prepare("begin immediate"),
+      commit: database.prepare("commit"),
+      rollback: database.prepare("rollback"),
+      savepoint: database.prepare("savepoint work"),
+      release: database.prepare("release savepoint work"),
+      rollbackTo: database.prepare("rollback to savepoint work"),
+    };
+  }
+
+  begin(): void {
+    this.#fault = undefined;
+    this.#runner.resetLoad();
+    this.#commands.begin.run();
+  }
+
+  commit(): void {
+    this.#commands.commit.run();
+  }
+
+  rollback(): void {
+    this.#commands.rollback.run();
+  }
+
+  savepoint(): void {
+    this.#fault = undefined;
+    this.#commands.savepoint.run();
+  }
+
+  releaseSavepoint(): void {
+    this.#commands.release.run();
+  }
+
+  rollbackToSavepoint(): void {
+    this.#commands.rollbackTo.run();
+    this.#commands.release.run();
+  }
+
+  isOpen(): boolean {
+    return this.#database.inTransaction;
+  }
+
+  load(): { readonly bytes: number; readonly changes: number } {
+    return this.#runner.load();
+  }
+
+  fault(): unknown {
+    return this.#fault;
+  }
+
+  unavailable(error: unknown): ReturnType<typeof unavailable> {
+    return unavailable(error);
+  }
+
+  open(touched: Touched): ReturnType<WriteEngine["open"]> {
+    const db = new OneWork(this.#runner);
+    const now = new Date(this.#clock.now()).toISOString();
+    return { tx: transactionOf({ db, now, touched }), close: () => db.close() };
+  }
+}
+
+/** Passes statements on until its work has ended: a late one would land in somebody else's work. */
+class OneWork implements SqlRunner {
+  readonly #runner: SqlRunner;
+  #ended = false;
+
+  constructor(runner: SqlRunner) {
+    this.#runner = runner;
+  }
+
+  close(): void {
+    this.#ended = true;
+  }
+
+  async all<Row>(query: Query): Promise<readonly Row[]> {
+    if (this.#ended) throw new Error("a transaction was used after its work had ended");
+    return this.#runner.all<Row>(query);
+  }
+
+  async get<Row>(query: Query): Promise<Row | undefined> {
+    return (await this.all<Row>(query))[0];
+  }
+}

@@ -1,0 +1,75 @@
+import type { Database, Statement } from "better-sqlite3";
+import type { Query, SqlRunner, SqlValue } from "../sql.ts";
+
+/** Prepared statements kept of those that are composed at run time. */
+const COMPOSED_STATEMENTS = 500;
+
+/** Runs statements on one connection, each at once, within the call. */
+export class SqliteRunner implements SqlRunner {
+  readonly #database: Database;
+  readonly #onError: (error: unknown) => void;
+  /** By the identity of a template's strings: no text is built on the hot path. */
+  readonly #fixed = new WeakMap<readonly string[], Statement<SqlValue[]>>();
+  readonly #composed = new Map<string, Statement<SqlValue[]>>();
+  /** Characters bound and rows changed since the counters were last reset. */
+  #bytes = 0;
+  #changes = 0;
+
+  constructor(database: Database, onError: (error: unknown) => void = () => undefined) {
+    this.#database = database;
+    this.#onError = onError;
+  }
+
+  async all<Row>(query: Query): Promise<readonly Row[]> {
+    try {
+      return this.#run<Row>(query);
+    } catch (error) {
+      this.#onError(error);
+      throw error;
+    }
+  }
+
+  async get<Row>(query: Query): Promise<Row | undefined> {
+    return (await this.all<Row>(query))[0];
+  }
+
+  load(): { readonly bytes: number; readonly changes: number } {
+    return { bytes: this.#bytes, changes: this.#changes };
+  }
+
+  resetLoad(): void {
+    this.#bytes = 0;
+    this.#changes = 0;
+  }
+
+  #run<Row>(query: Query): readonly Row[] {
+    const statement = this.#statement(query.parts);
+    for (const value of query.values) if (typeof value === "string") this.#bytes += value.length;
+    if (!statement.reader) {
+      this.#changes += statement.run(...query.values).changes;
+      return [];
+    }
+    const rows = statement.all(...query.values);
+    if (!statement.readonly) this.#changes += rows.length;
+    return rows as readonly Row[];
+  }
+
+  #statement(parts: readonly string[]): Statement<SqlValue[]> {
+    const fixed = this.#fixed.get(parts);
+    if (fixed !== undefined) return fixed;
+    const text = parts.join("?");
+    if ("raw" in parts) {
+      const statement = this.#database.prepare<SqlValue[]>(text);
+      this.#fixed.set(parts, statement);
+      return statement;
+    }
+    const statement = this.#composed.get(text) ?? this.#database.prepare<SqlValue[]>(text);
+    this.#composed.delete(text);
+    this.#composed.set(text, statement);
+    const oldest = this.#composed.keys().next().value;
+    if (this.#composed.size > COMPOSED_STATEMENTS && oldest !== undefined) {
+      this.#composed.delete(oldest);
+    }
+    return statement;
+  }
+}

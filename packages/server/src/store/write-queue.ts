@@ -1,0 +1,222 @@
+import { StoreUnavailableError } from "../core/errors.ts";
+import type { Announcement } from "../core/ports/announcements.ts";
+import type { StoreTransaction } from "../core/ports/store.ts";
+import { Touched } from "./touched.ts";
+
+/** At most so many works in one commit, and no further one once it has grown to so many bytes. */
+const GROUP_WORKS = 512;
+const GROUP_BYTES = 8 * 1024 * 1024;
+
+/** One connection that writes, driven synchronously. */
+export interface WriteEngine {
+  begin(): void;
+  commit(): void;
+  rollback(): void;
+  savepoint(): void;
+  releaseSavepoint(): void;
+  rollbackToSavepoint(): void;
+  /** False once the engine itself has given up the transaction, as on some I/O errors. */
+  isOpen(): boolean;
+  /** What was bound and changed since `begin`. */
+  load(): { readonly bytes: number; readonly changes: number };
+  /** The first error since `savepoint` that says the database cannot be written, even if the work caught it. */
+  fault(): unknown;
+  /** The same error for callers, if it is of that kind. */
+  unavailable(error: unknown): StoreUnavailableError | undefined;
+  /** A transaction for one work; `close` makes any later use of it an error. */
+  open(touched: Touched): { readonly tx: StoreTransaction; close(): void };
+}
+
+export interface WriteQueueOptions {
+  readonly engine: WriteEngine;
+  readonly publish: (announcement: Announcement) => void;
+  /** The database could not be written: the first time since it last could. */
+  readonly onFailure: (error: StoreUnavailableError) => void;
+  readonly onRecovery: () => void;
+}
+
+interface Job {
+  /** Runs the work; afterwards `settle` hands its outcome to the caller. */
+  run(tx: StoreTransaction): Promise<void>;
+  resolve(): void;
+  reject(error: unknown): void;
+  readonly touched: Touched;
+}
+
+type Outcome = { readonly job: Job; readonly error?: unknown };
+
+/**
+ * Runs works one after another, and all that wait at a tick in one commit: the sync of the disk is
+ * what a commit costs, 0.3 ms, whatever is in it. Each work has its own savepoint. Between the works
+ * of a group only microtasks run, so nothing else can get between `begin` and `commit`; a work that
+ * awaits anything slower is failed instead of being waited for.
+ */
+export class WriteQueue {
+  readonly #options: WriteQueueOptions;
+  readonly #waiting: Job[] = [];
+  #scheduled = false;
+  #running: Promise<void> | undefined;
+  #closed = false;
+  #failure: StoreUnavailableError | undefined;
+  #stall: ((error: Error) => void) | undefined;
+
+  constructor(options: WriteQueueOptions) {
+    this.#options = options;
+  }
+
+  write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error("the store is closed"));
+    return new Promise<T>((resolve, reject) => {
+      let value: { readonly of: T } | undefined;
+      this.#waiting.push({
+        touched: new Touched(),
+        run: async (tx) => {
+          value = { of: await work(tx) };
+        },
+        resolve: () => (value === undefined ? reject(new Error("no outcome")) : resolve(value.of)),
+        reject,
+      });
+      this.#schedule();
+    });
+  }
+
+  failure(): string | undefined {
+    return this.#failure?.message;
+  }
+
+  /** Resolves when no group is half done; at once if none is. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Lets what was written before finish, and refuses the rest. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#scheduled || this.#running !== undefined) {
+      await (this.#running ?? new Promise((resolve) => setImmediate(resolve)));
+    }
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#running !== undefined) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#running = this.#runGroup().finally(() => {
+        this.#running = undefined;
+        if (this.#waiting.length > 0) this.#schedule();
+      });
+    });
+  }
+
+  async #runGroup(): Promise<void> {
+    const { engine } = this.#options;
+    const outcomes: Outcome[] = [];
+    try {
+      engine.begin();
+      await this.#runJobs(outcomes);
+      if (!engine.isOpen()) throw engine.fault() ?? new Error("the transaction was given up");
+      const { changes } = engine.load();
+      engine.commit();
+      this.#settle(outcomes, changes > 0);
+    } catch (error) {
+      this.#abandon(outcomes, error);
+    }
+  }
+
+  async #runJobs(outcomes: Outcome[]): Promise<void> {
+    const { engine } = this.#options;
+    const watch = this.#watchForStalls();
+    try {
+      while (outcomes.length < GROUP_WORKS && engine.load().bytes < GROUP_BYTES) {
+        const job = this.#waiting.shift();
+        if (job === undefined) return;
+        outcomes.push(await this.#runJob(job));
+        if (!engine.isOpen()) return;
+      }
+    } finally {
+      watch.stop();
+    }
+  }
+
+  async #runJob(job: Job): Promise<Outcome> {
+    const { engine } = this.#options;
+    engine.savepoint();
+    const transaction = engine.open(job.touched);
+    try {
+      await this.#unlessStalled(job.run(transaction.tx));
+      const fault = engine.fault();
+      if (fault !== undefined) throw fault;
+      engine.releaseSavepoint();
+      return { job };
+    } catch (error) {
+      if (engine.isOpen()) engine.rollbackToSavepoint();
+      return { job, error: engine.unavailable(engine.fault()) ?? error };
+    } finally {
+      transaction.close();
+    }
+  }
+
+  #unlessStalled(running: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#stall = reject;
+      running.then(resolve, reject);
+    });
+  }
+
+  /** A macrotask while a group is open means that the current work awaits something else. */
+  #watchForStalls(): { stop(): void } {
+    const look = (): void => {
+      this.#stall?.(
+        new Error("a work awaited something other than its transaction, which others wait for"),
+      );
+      timer = setImmediate(look);
+    };
+    let timer = setImmediate(look);
+    return {
+      stop: () => {
+        clearImmediate(timer);
+        this.#stall = undefined;
+      },
+    };
+  }
+
+  #settle(outcomes: readonly Outcome[], wrote: boolean): void {
+    const failed = outcomes.find(({ error }) => error instanceof StoreUnavailableError)?.error;
+    if (failed instanceof StoreUnavailableError) this.#fail(failed);
+    else if (wrote) this.#recover();
+    const touched = new Touched();
+    for (const { job, error } of outcomes) if (error === undefined) touched.merge(job.touched);
+    for (const announcement of touched.announcements()) this.#options.publish(announcement);
+    for (const { job, error } of outcomes) {
+      if (error === undefined) job.resolve();
+      else job.reject(error);
+    }
+  }
+
+  /** Nothing of the group was stored. */
+  #abandon(outcomes: readonly Outcome[], error: unknown): void {
+    const { engine } = this.#options;
+    const unavailable = engine.unavailable(error);
+    if (unavailable !== undefined) this.#fail(unavailable);
+    const ran: readonly Outcome[] =
+      outcomes.length > 0 ? outcomes : this.#waiting.splice(0, GROUP_WORKS).map((job) => ({ job }));
+    try {
+      if (engine.isOpen()) engine.rollback();
+    } finally {
+      for (const outcome of ran) outcome.job.reject(outcome.error ?? unavailable ?? error);
+    }
+  }
+
+  #fail(error: StoreUnavailableError): void {
+    const first = this.#failure === undefined;
+    this.#failure = error;
+    if (first) this.#options.onFailure(error);
+  }
+
+  #recover(): void {
+    if (this.#failure === undefined) return;
+    this.#failure = undefined;
+    this.#options.onRecovery();
+  }
+}
