@@ -4,6 +4,7 @@ import { eventsOf, messageOf, type Reply, type StreamEvent } from "./respond.ts"
 import type { Fault, JsonObject, Pacing } from "./types.ts";
 
 const FLOOD_BYTES = 64 * 1024;
+const READ_FIRST_MS = 20;
 
 export interface Delivery {
   readonly response: ServerResponse;
@@ -72,6 +73,8 @@ async function goWrong(fault: Fault, delivery: Delivery): Promise<void> {
   const { response, signal } = delivery;
   switch (fault.type) {
     case "cut":
+      // A client drops what it has not read yet when the connection breaks, so let it read first.
+      await wait(READ_FIRST_MS, signal);
       response.destroy();
       return;
     case "stall":

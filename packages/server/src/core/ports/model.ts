@@ -53,14 +53,17 @@ export type ModelFailureKind =
   | "billing"
   /** The connection broke, was silent for too long, or the stream ended early. */
   | "connection"
-  /** The API refused the request; asking again would not help. */
+  /** The API answered with another error; `retryable` says whether asking again may help. */
   | "request_failed"
   | "aborted";
 
 export type ModelOutcome =
   | {
       readonly type: "response";
-      /** Complete blocks in the order of their index; tool inputs parsed. */
+      /**
+       * Complete blocks in the order of their index; tool inputs parsed, and objects. A tool use that
+       * `max_tokens` cut off in the middle is left out.
+       */
       readonly blocks: readonly ModelBlock[];
       /** `end_turn`, `tool_use`, `max_tokens`, `refusal` …; null if the API gave none. */
       readonly stop_reason: string | null;

@@ -1,0 +1,125 @@
+import Anthropic from "@anthropic-ai/sdk";
+import type { Model, ModelObserver, ModelOutcome, ModelRequest } from "../core/ports/model.ts";
+import type { Secret } from "../lib/secret.ts";
+import { type FailureContext, failureOf } from "./model-failure.ts";
+import { ResponseBuilder } from "./response-builder.ts";
+import { ResponseWatch, type WatchLimits } from "./response-watch.ts";
+
+const DEFAULT_LIMITS: WatchLimits = {
+  silenceMs: 120_000,
+  stalledMs: 10 * 60_000,
+  totalMs: 60 * 60_000,
+  // A response of 128,000 tokens is about 20 MB of events where each token is an event of its own.
+  maxBytes: 64 * 1024 * 1024,
+};
+const FAST_MODE_BETA = "fast-mode-2026-02-01";
+
+export interface AnthropicModelOptions {
+  /** Of the API, with or without `/v1` at its end. */
+  readonly baseUrl: string;
+  /** Sent as a bearer token. A server of one's own that wants none gets a placeholder. */
+  readonly apiKey?: Secret;
+  readonly limits?: Partial<WatchLimits>;
+}
+
+/** Models behind a Messages API: Anthropic's own, or any server that speaks it. */
+export class AnthropicModel implements Model {
+  readonly #client: Anthropic;
+  readonly #limits: WatchLimits;
+  readonly #failure: FailureContext;
+
+  constructor(options: AnthropicModelOptions) {
+    const apiKey = options.apiKey?.reveal() ?? "none";
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#failure = { apiKey, origin: new URL(options.baseUrl).origin };
+    this.#client = new Anthropic({
+      baseURL: options.baseUrl.replace(/\/+(v1\/*)?$/, ""),
+      apiKey,
+      maxRetries: 0,
+      // The watch has the limits; this one must not be the shorter.
+      timeout: this.#limits.totalMs + 1_000,
+      // A redirect would carry the conversation to a host that nobody configured.
+      fetchOptions: { redirect: "error" },
+      logLevel: "off",
+      openTelemetry: false,
+    });
+  }
+
+  async respond(
+    request: ModelRequest,
+    observer: ModelObserver,
+    signal: AbortSignal,
+  ): Promise<ModelOutcome> {
+    const watch = new ResponseWatch(this.#limits, signal);
+    const builder = new ResponseBuilder(observer);
+    try {
+      const ended = new Promise<"cut">((resolve) => {
+        if (watch.signal.aborted) resolve("cut");
+        else watch.signal.addEventListener("abort", () => resolve("cut"), { once: true });
+      });
+      const outcome = await Promise.race([this.#ask(request, builder, watch), ended]);
+      return outcome === "cut" || watch.signal.aborted ? cutOutcome(watch, builder) : outcome;
+    } finally {
+      watch.close();
+    }
+  }
+
+  /** Never rejects, so that one who no longer listens leaves nothing behind. */
+  async #ask(
+    request: ModelRequest,
+    builder: ResponseBuilder,
+    watch: ResponseWatch,
+  ): Promise<ModelOutcome> {
+    try {
+      const client = this.#client.withOptions({
+        fetch: async (url, init) => watch.counted(await fetch(url, init)),
+      });
+      // `messages.create` is this call, after warnings to the console about old models.
+      const { data, request_id } = await client
+        .post<AsyncIterable<unknown>>("/v1/messages", {
+          body: bodyOf(request),
+          headers: request.speed === "fast" ? { "anthropic-beta": FAST_MODE_BETA } : {},
+          stream: true,
+          signal: watch.signal,
+        })
+        .withResponse();
+      for await (const event of data) {
+        if (watch.signal.aborted) break;
+        watch.sawEvent();
+        builder.take(event);
+      }
+      return { type: "response", ...builder.finish(), request_id: request_id ?? undefined };
+    } catch (error) {
+      return { ...failureOf(error, this.#failure), ...told(builder) };
+    }
+  }
+}
+
+function cutOutcome(watch: ResponseWatch, builder: ResponseBuilder): ModelOutcome {
+  const { cut } = watch;
+  if (cut === undefined) {
+    const message = "The request was aborted.";
+    return { type: "failure", kind: "aborted", message, retryable: false, ...told(builder) };
+  }
+  return { type: "failure", kind: "connection", ...cut, ...told(builder) };
+}
+
+/** The tokens that were told before it failed, if any. */
+function told({ usage }: ResponseBuilder) {
+  return Object.keys(usage).length > 0 ? { usage } : {};
+}
+
+/** Only what the request says; every model has its own idea of what may be sent besides. */
+function bodyOf(request: ModelRequest): Readonly<Record<string, unknown>> {
+  const { model, max_tokens, messages, system, tools, effort, speed } = request;
+  return {
+    model,
+    max_tokens,
+    messages,
+    ...(system.length > 0 && { system }),
+    ...(tools.length > 0 && { tools }),
+    ...(effort !== undefined && { output_config: { effort } }),
+    ...(speed === "fast" && { speed }),
+    stream: true,
+  };
+}

@@ -1,0 +1,134 @@
+import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
+import type { ModelFailureKind, ModelOutcome } from "../core/ports/model.ts";
+import { StreamError } from "./response-builder.ts";
+
+type Failure = Extract<ModelOutcome, { type: "failure" }>;
+
+const MAX_MESSAGE_CHARS = 2_000;
+/** No server is obeyed that asks for a longer pause. */
+const MAX_RETRY_AFTER_MS = 60 * 60 * 1_000;
+
+interface Meaning {
+  readonly kind: ModelFailureKind;
+  readonly retryable: boolean;
+}
+
+const REFUSED: Meaning = { kind: "request_failed", retryable: false };
+const BROKEN: Meaning = { kind: "request_failed", retryable: true };
+const OVERLOADED: Meaning = { kind: "overloaded", retryable: true };
+const RATE_LIMITED: Meaning = { kind: "rate_limited", retryable: true };
+const BILLING: Meaning = { kind: "billing", retryable: false };
+const CONNECTION: Meaning = { kind: "connection", retryable: true };
+
+/** By the API's error types, which also come in the middle of a stream that began with 200. */
+const BY_TYPE: Readonly<Record<string, Meaning>> = {
+  overloaded_error: OVERLOADED,
+  rate_limit_error: RATE_LIMITED,
+  billing_error: BILLING,
+  api_error: BROKEN,
+  timeout_error: BROKEN,
+  conflict_error: BROKEN,
+};
+
+const BY_STATUS: Readonly<Record<number, Meaning>> = {
+  402: BILLING,
+  408: BROKEN,
+  409: BROKEN,
+  429: RATE_LIMITED,
+  503: OVERLOADED,
+  529: OVERLOADED,
+};
+
+export interface FailureContext {
+  /** Taken out of every message. */
+  readonly apiKey: string;
+  /** Named where the API cannot be reached. */
+  readonly origin: string;
+}
+
+/** What an exception of the SDK, of `fetch` or of the stream means to the loop. */
+export function failureOf(error: unknown, context: FailureContext): Failure {
+  if (error instanceof StreamError) return failure(CONNECTION, error.message, context);
+  if (error instanceof APIConnectionError)
+    return failure(CONNECTION, unreachable(error, context), context);
+  if (error instanceof APIError) return apiFailure(error, context);
+  if (error instanceof SyntaxError) {
+    return failure(CONNECTION, "The model's response has an event that is not JSON.", context);
+  }
+  return failure(CONNECTION, `The model's response broke off: ${causes(error)}.`, context);
+}
+
+function apiFailure(error: APIError, context: FailureContext): Failure {
+  const status: number | undefined = error.status;
+  const meaning = meaningOf(error, status);
+  const said = error.apiMessage ?? textOf(error.error) ?? error.message;
+  const message =
+    status === undefined
+      ? `The model API ended its response with an error: ${said}`
+      : `The model API answered ${status}: ${said}`;
+  const retryAfterMs = retryAfter(error.headers);
+  return {
+    ...failure(meaning, message, context),
+    ...(meaning.retryable && retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+function meaningOf(error: APIError, status: number | undefined): Meaning {
+  // A spend limit is answered as 400 or 429; only the code tells it apart.
+  if (error.errorCode?.endsWith("spend_limit_reached") === true) return BILLING;
+  const byType = BY_TYPE[error.type ?? ""];
+  if (status === undefined) return byType ?? BROKEN;
+  const meaning = BY_STATUS[status] ?? (status >= 500 ? (byType ?? BROKEN) : REFUSED);
+  const told = error.headers?.get("x-should-retry");
+  if (told === "true") return { ...meaning, retryable: true };
+  return told === "false" ? { ...meaning, retryable: false } : meaning;
+}
+
+function failure({ kind, retryable }: Meaning, message: string, context: FailureContext): Failure {
+  return { type: "failure", kind, retryable, message: scrubbed(message, context.apiKey) };
+}
+
+function unreachable(error: APIConnectionError, { origin }: FailureContext): string {
+  return `The model API at ${origin} could not be reached or closed the connection: ${causes(error)}.`;
+}
+
+/** The codes and messages of an error and what caused it, innermost last. */
+function causes(error: unknown): string {
+  const found: string[] = [];
+  for (let at: unknown = error; at instanceof Error && found.length < 4; at = at.cause) {
+    const code = "code" in at && typeof at.code === "string" ? at.code : undefined;
+    found.push(
+      code === undefined || at.message.includes(code) ? at.message : `${at.message} (${code})`,
+    );
+  }
+  return found.join(": ").replace(/\.$/, "") || "unknown reason";
+}
+
+function textOf(body: unknown): string | undefined {
+  return typeof body === "string" && body !== "" ? body : undefined;
+}
+
+/** Milliseconds; both headers that the API's own clients know. */
+function retryAfter(headers: Headers | undefined): number | undefined {
+  const millis = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
+  if (Number.isFinite(millis)) return bounded(millis);
+  const header = headers?.get("retry-after");
+  if (header == null) return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return bounded(seconds * 1_000);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : bounded(date - Date.now());
+}
+
+function bounded(ms: number): number {
+  return Math.round(Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS));
+}
+
+/** Without anything that is or looks like a credential, and of bounded length. */
+export function scrubbed(message: string, apiKey: string): string {
+  const clean = (apiKey === "" ? message : message.replaceAll(apiKey, "[redacted]"))
+    .replace(/sk-ant-[\w-]+/g, "[redacted]")
+    .replace(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, "$1 [redacted]")
+    .replace(/(x-api-key["']?\s*[:=]\s*["']?)[^\s"',}]+/gi, "$1[redacted]");
+  return clean.length > MAX_MESSAGE_CHARS ? `${clean.slice(0, MAX_MESSAGE_CHARS)}…` : clean;
+}

@@ -1,0 +1,222 @@
+import type { ModelBlock, ModelObserver, ModelUsage } from "../core/ports/model.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The stream does not make sense; the connection or the server in between is at fault. */
+export class StreamError extends Error {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = "StreamError";
+  }
+}
+
+/** A response that is cut while a tool is being used leaves that use incomplete. */
+const CUTTING_REASONS = ["max_tokens", "model_context_window_exceeded"];
+const USAGE_FIELDS = [
+  "input_tokens",
+  "output_tokens",
+  "cache_creation_input_tokens",
+  "cache_read_input_tokens",
+] as const;
+
+interface OpenBlock {
+  readonly start: ModelBlock;
+  readonly text: string[];
+  readonly json: string[];
+  readonly citations: unknown[];
+  signature: string | undefined;
+}
+
+/**
+ * Puts a response together from its stream events, whatever their shape: a server that is not
+ * Anthropic's sends what it likes. Throws `StreamError` where no sense can be made of them.
+ */
+export class ResponseBuilder {
+  readonly #observer: ModelObserver;
+  readonly #blocks = new Map<number, OpenBlock>();
+  #usage: ModelUsage = {};
+  #stopReason: string | null = null;
+  #stopDetails: ModelBlock | null = null;
+  #isComplete = false;
+
+  constructor(observer: ModelObserver) {
+    this.#observer = observer;
+  }
+
+  /** Counts told so far; cumulative, so the latest of each holds. */
+  get usage(): ModelUsage {
+    return this.#usage;
+  }
+
+  take(event: unknown): void {
+    const fields = record(event);
+    switch (fields["type"]) {
+      case "message_start":
+        this.#addUsage(record(record(fields["message"])["usage"]));
+        return;
+      case "content_block_start":
+        this.#startBlock(indexOf(fields), record(fields["content_block"]));
+        return;
+      case "content_block_delta":
+        this.#addDelta(indexOf(fields), record(fields["delta"]));
+        return;
+      case "message_delta":
+        this.#endMessage(record(fields["delta"]));
+        this.#addUsage(record(fields["usage"]));
+        return;
+      case "message_stop":
+        this.#isComplete = true;
+        return;
+      default:
+        // New kinds of events may be added at any time and are to be ignored.
+        return;
+    }
+  }
+
+  /** The whole response. Throws if the stream ended before it was complete. */
+  finish(): {
+    blocks: readonly ModelBlock[];
+    stop_reason: string | null;
+    stop_details: ModelBlock | null;
+    usage: ModelUsage;
+  } {
+    if (!this.#isComplete) throw new StreamError("The model's response ended early.");
+    return {
+      blocks: this.#finishedBlocks(),
+      stop_reason: this.#stopReason,
+      stop_details: this.#stopDetails,
+      usage: this.#usage,
+    };
+  }
+
+  #startBlock(index: number, start: Fields): void {
+    const type = start["type"];
+    if (typeof type !== "string") throw new StreamError("A content block has no type.");
+    if (this.#blocks.has(index)) throw new StreamError(`Content block ${index} starts twice.`);
+    const block = { ...start, type };
+    const open = { start: block, text: [], json: [], citations: [], signature: undefined };
+    this.#blocks.set(index, open);
+    this.#observer.blockStarted(index, type);
+    const text = start["text"];
+    if (type === "text" && typeof text === "string" && text !== "") {
+      this.#observer.textDelta(index, text);
+    }
+  }
+
+  #addDelta(index: number, delta: Fields): void {
+    const block = this.#blocks.get(index);
+    if (block === undefined) throw new StreamError(`Content block ${index} was never started.`);
+    switch (delta["type"]) {
+      case "text_delta": {
+        const text = string(delta["text"]);
+        block.text.push(text);
+        if (text !== "") this.#observer.textDelta(index, text);
+        return;
+      }
+      case "thinking_delta":
+        block.text.push(string(delta["thinking"]));
+        return;
+      case "signature_delta":
+        block.signature = string(delta["signature"]);
+        return;
+      case "input_json_delta":
+        block.json.push(string(delta["partial_json"]));
+        return;
+      case "citations_delta":
+        block.citations.push(delta["citation"]);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #endMessage(delta: Fields): void {
+    const reason = delta["stop_reason"];
+    if (typeof reason === "string") this.#stopReason = reason;
+    const details = delta["stop_details"];
+    if (isRecord(details) && typeof details["type"] === "string") {
+      this.#stopDetails = { ...details, type: details["type"] };
+    }
+  }
+
+  #addUsage(usage: Fields): void {
+    const counts: Record<string, unknown> = {};
+    for (const name of USAGE_FIELDS) {
+      if (isCount(usage[name])) counts[name] = usage[name];
+    }
+    const created = Object.entries(record(usage["cache_creation"])).filter(([, count]) =>
+      isCount(count),
+    );
+    if (created.length > 0) counts["cache_creation"] = Object.fromEntries(created);
+    this.#usage = { ...this.#usage, ...counts };
+  }
+
+  #finishedBlocks(): readonly ModelBlock[] {
+    const open = [...this.#blocks].sort(([left], [right]) => left - right);
+    const wasCut = CUTTING_REASONS.includes(this.#stopReason ?? "");
+    return open.flatMap(([, block], place) => {
+      const isCut = wasCut && place === open.length - 1;
+      const finished = finishedBlock(block, isCut);
+      return finished === undefined ? [] : [finished];
+    });
+  }
+}
+
+/** Undefined for a tool use that was cut off in the middle: it never was a whole block. */
+function finishedBlock(block: OpenBlock, isCut: boolean): ModelBlock | undefined {
+  const { start, text, citations, signature } = block;
+  switch (start.type) {
+    case "text": {
+      const whole = { ...start, text: string(start["text"]) + text.join("") };
+      return citations.length === 0 ? whole : { ...whole, citations };
+    }
+    case "thinking":
+      return {
+        ...start,
+        thinking: string(start["thinking"]) + text.join(""),
+        signature: signature ?? string(start["signature"]),
+      };
+    case "tool_use":
+    case "server_tool_use": {
+      const input = toolInput(block, isCut);
+      return input === undefined ? undefined : { ...start, input };
+    }
+    default:
+      return start;
+  }
+}
+
+function toolInput({ start, json }: OpenBlock, isCut: boolean): Fields | undefined {
+  const text = json.join("");
+  if (text === "") return isCut ? undefined : record(start["input"]);
+  try {
+    const input: unknown = JSON.parse(text);
+    if (isRecord(input)) return input;
+  } catch (cause) {
+    if (isCut) return undefined;
+    throw new StreamError(`The input of the tool ${string(start["name"])} is not JSON.`, { cause });
+  }
+  throw new StreamError(`The input of the tool ${string(start["name"])} is not a JSON object.`);
+}
+
+function indexOf(fields: Fields): number {
+  const index = fields["index"];
+  if (typeof index === "number" && Number.isSafeInteger(index) && index >= 0) return index;
+  throw new StreamError("A stream event has no index.");
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+function isRecord(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function record(value: unknown): Fields {
+  return isRecord(value) ? value : {};
+}
+
+function string(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
