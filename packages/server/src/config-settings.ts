@@ -70,7 +70,7 @@ export const Settings = z.strictObject({
     .describe("Path of a YAML file with any of these settings; the environment wins over it."),
   DROVER_TEST_FAIL_POINT: z
     .string()
-    .regex(/^[a-z0-9.-]+:[1-9][0-9]*$/, "must be `name:nth`")
+    .regex(/^[a-z0-9._-]+:[1-9][0-9]*$/, "must be `name:nth`")
     .optional()
     .describe(
       "For tests only. `name:nth`: the process kills itself the nth time it passes that point.",

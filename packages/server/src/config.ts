@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import type { z } from "zod";
 import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
 import { closestName } from "./lib/closest-name.ts";
+import { OperatorError } from "./lib/operator-error.ts";
 import { Secret } from "./lib/secret.ts";
 
 /** What the operator chose. Frozen; the only place that has read the environment. */
@@ -29,7 +30,7 @@ export interface Config {
 }
 
 /** The settings make no sense; the message is a sentence that names the setting. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options);
     this.name = "ConfigError";
@@ -39,10 +40,14 @@ export class ConfigError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the environment and the YAML file that `DROVER_CONFIG` names. Throws `ConfigError` on an
- * unknown name or a bad value.
+ * Reads the environment, with `overrides` before it, and the YAML file that `DROVER_CONFIG` names.
+ * Throws `ConfigError` on an unknown name or a bad value.
  */
-export function loadConfig(env: Environment = process.env): Config {
+export function loadConfig(
+  environment: Environment = process.env,
+  overrides: Environment = {},
+): Config {
+  const env = { ...environment, ...overrides };
   const given = Object.entries(env).filter(
     ([name, value]) => name.startsWith("DROVER_") && value !== undefined && value !== "",
   );

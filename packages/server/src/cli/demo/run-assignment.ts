@@ -1,0 +1,125 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import { OperatorError } from "../../lib/operator-error.ts";
+import type { DemoServer } from "./demo-server.ts";
+import { lineOf } from "./event-line.ts";
+import { type Outage, proveRunOnce, type RunOnce } from "./run-once.ts";
+import { type SessionEvent, watchSession } from "./session-watch.ts";
+import type { Transcript } from "./transcript.ts";
+
+/** A command that has run so long without a result is in its middle. */
+const MIDDLE_MS = 5_000;
+/** How long the server stays dead, so that it can be seen that the command does not care. */
+const DEAD_MS = 2_000;
+const WORK_MS_MAX = 15 * 60_000;
+
+/**
+ * Shows the session's work until its turn ends, and kills and restarts the server in the middle of the
+ * first long command. Resolves to what that command's log and output prove.
+ */
+export async function runAssignment(
+  client: Anthropic,
+  assignment: { sessionId: string },
+  server: DemoServer,
+  transcript: Transcript,
+): Promise<RunOnce> {
+  const accident = new Accident(server, transcript);
+  const events: SessionEvent[] = [];
+  const watching = new AbortController();
+  const timer = setTimeout(() => watching.abort(), WORK_MS_MAX);
+  try {
+    for await (const seen of watchSession(client, assignment.sessionId, watching.signal)) {
+      if (seen.type !== "event") {
+        accident.connection(seen.type);
+        continue;
+      }
+      events.push(seen.event);
+      accident.observe(seen.event);
+      const line = lineOf(seen.event);
+      if (line !== undefined) transcript.say(line.voice, line.text);
+      if (isEnd(seen.event)) return await accident.findings(events);
+    }
+  } finally {
+    clearTimeout(timer);
+    watching.abort();
+    accident.cancel();
+  }
+  throw new OperatorError(`The agent was not finished after ${WORK_MS_MAX / 60_000} minutes.`);
+}
+
+/** The death of the server, once, in the middle of the first command that takes long enough. */
+class Accident {
+  readonly #server: DemoServer;
+  readonly #transcript: Transcript;
+  #running: string | undefined;
+  #victim: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #happening: Promise<Outage> | undefined;
+
+  constructor(server: DemoServer, transcript: Transcript) {
+    this.#server = server;
+    this.#transcript = transcript;
+  }
+
+  observe(event: SessionEvent): void {
+    if (this.#happening !== undefined) return;
+    if (event.type === "agent.tool_use" && event.name === "bash") {
+      this.#running = event.id;
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#happen(event.id), MIDDLE_MS);
+    } else if (event.type === "agent.tool_result" && event.tool_use_id === this.#running) {
+      clearTimeout(this.#timer);
+    }
+  }
+
+  connection(state: "connected" | "disconnected"): void {
+    if (this.#happening === undefined) return;
+    this.#transcript.say(
+      "stream",
+      state === "connected" ? "connected again" : "broken, as expected",
+    );
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer);
+  }
+
+  async findings(events: readonly SessionEvent[]): Promise<RunOnce> {
+    if (this.#victim === undefined || this.#happening === undefined) {
+      return {
+        isProved: false,
+        findings: [`No command took ${MIDDLE_MS / 1000} seconds, so the server was not killed.`],
+      };
+    }
+    return proveRunOnce(events, this.#victim, await this.#happening);
+  }
+
+  #happen(callId: string): void {
+    this.#victim = callId;
+    this.#happening = this.#killAndRestart();
+    // Whoever asks for the findings gets the failure; until then it must not end the process.
+    this.#happening.catch(() => undefined);
+  }
+
+  async #killAndRestart(): Promise<Outage> {
+    const { pid } = this.#server;
+    await this.#server.kill();
+    const from = Date.now();
+    this.#transcript.say(
+      "kill -9",
+      `process ${pid}: the server is dead in the middle of the command`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, DEAD_MS));
+    await this.#server.start();
+    const to = Date.now();
+    this.#transcript.say(
+      "server",
+      `started again after ${((to - from) / 1000).toFixed(1)} s (process ${this.#server.pid}), on the same folder and port`,
+    );
+    return { from, to };
+  }
+}
+
+function isEnd(event: SessionEvent): boolean {
+  if (event.type === "session.status_terminated" || event.type === "session.deleted") return true;
+  return event.type === "session.status_idle" && event.stop_reason.type !== "requires_action";
+}

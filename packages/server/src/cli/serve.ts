@@ -1,0 +1,25 @@
+import type { Config } from "../config.ts";
+import { apiKeyFor } from "./api-key.ts";
+import { createLogger } from "./logger.ts";
+import { removeServerFile, writeServerFile } from "./server-file.ts";
+import { stopSignal } from "./stop-signal.ts";
+
+/** Runs the server until it is told to stop; says where it listens in one line of JSON on stdout. */
+export async function serve(loaded: Config): Promise<void> {
+  const config = { ...loaded, apiKey: apiKeyFor(loaded) };
+  const logger = createLogger(config);
+  const { startServer } = await import("../serve/main.ts");
+  const stopped = stopSignal();
+  const server = await startServer(config, logger);
+  try {
+    await writeServerFile(config.data, server.url);
+    // Whoever started this may be gone by now, which is no reason to end.
+    process.stdout.on("error", (error) => logger.debug({ err: error }, "stdout is closed"));
+    process.stdout.write(`${JSON.stringify({ url: server.url, pid: process.pid })}\n`);
+    logger.info({ url: server.url, data: config.data, pid: process.pid }, "listening");
+    logger.info({ signal: await stopped }, "stopping");
+  } finally {
+    await server.close();
+    await removeServerFile(config.data);
+  }
+}

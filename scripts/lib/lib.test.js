@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { isNewEnough } from "./node.js";
+import { attempt, run } from "./run.js";
+import { Stages } from "./stages.js";
+import { readVitestReport } from "./vitest-report.js";
+
+test("Node 22.12 is new enough and 22.11 is not", () => {
+  const versions = ["v20.20.2", "v22.11.0", "v22.12.0", "v24.0.0", ""];
+  assert.deepEqual(versions.map(isNewEnough), [false, false, true, true, false]);
+});
+
+test("a program that cannot be started has failed", async () => {
+  assert.equal(await run("/nowhere/at-all", []), 127);
+  assert.equal(attempt("/nowhere/at-all", []).ok, false);
+});
+
+test("a program that hangs is ended, and has failed", async () => {
+  assert.notEqual(await run("sleep", ["60"], { timeoutMs: 100 }), 0);
+});
+
+test("tests, files that did not load and errors outside tests are counted", () => {
+  const loaded = { status: "passed", assertionResults: [{ status: "passed" }] };
+  const unloaded = { status: "failed", assertionResults: [] };
+  const failing = { status: "failed", assertionResults: [{ status: "failed" }] };
+  const read = (results, passed, failed, code) =>
+    withReport(
+      { testResults: results, numPassedTests: passed, numFailedTests: failed, numPendingTests: 0 },
+      (path) => readVitestReport(path, code),
+    );
+  assert.deepEqual(read([loaded], 1, 0, 0), { passed: 1, failed: 0, skipped: 0 });
+  assert.deepEqual(read([loaded, unloaded], 1, 0, 1), { passed: 1, failed: 1, skipped: 0 });
+  assert.deepEqual(read([failing, unloaded], 0, 1, 1), { passed: 0, failed: 2, skipped: 0 });
+  assert.deepEqual(read([loaded], 1, 0, 1), { passed: 1, failed: 1, skipped: 0 });
+  assert.equal(readVitestReport("/nowhere/report.json", 0).failed, 1);
+});
+
+test("the last line is the count alone, and the exit code says whether all is well", async () => {
+  const lines = [];
+  const write = process.stdout.write;
+  process.stdout.write = (text) => lines.push(...String(text).trim().split("\n")) > 0;
+  const codes = [];
+  try {
+    codes.push(new Stages().report());
+    const good = new Stages();
+    await good.run("one", async () => ({ passed: 3, failed: 0 }));
+    good.skip("two", "It needs a machine.", false);
+    codes.push(good.report());
+    const bad = new Stages();
+    await bad.run("one", async () => ({ passed: 3, failed: 0 }));
+    await bad.run("two", () => Promise.reject(new Error("broken")));
+    bad.skip("three", "It needs a machine.", true);
+    codes.push(bad.report());
+  } finally {
+    process.stdout.write = write;
+  }
+  const totals = lines.filter((line) => /^\d+ passed, \d+ failed$/.test(line));
+  assert.deepEqual(totals, ["0 passed, 0 failed", "3 passed, 0 failed", "3 passed, 2 failed"]);
+  assert.equal(lines.at(-1), "3 passed, 2 failed");
+  assert.deepEqual(codes, [1, 0, 1]);
+});
+
+function withReport(content, use) {
+  const folder = mkdtempSync(join(tmpdir(), "drover-report-"));
+  try {
+    const path = join(folder, "report.json");
+    writeFileSync(path, JSON.stringify(content));
+    return use(path);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,107 @@
+// `npm test`: brings what it needs, then checks, builds and runs every suite this machine allows.
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { provideBubblewrap } from "./lib/bubblewrap.js";
+import { installPackages } from "./lib/install.js";
+import { findNode, toolEnvironment } from "./lib/node.js";
+import { ROOT, SERVER } from "./lib/paths.js";
+import { attempt, run } from "./lib/run.js";
+import { say } from "./lib/say.js";
+import { Stages } from "./lib/stages.js";
+import { readVitestReport } from "./lib/vitest-report.js";
+
+/** Where everything is to be proved: what cannot be run has failed. */
+const PROVES_ALL = process.env.CI === "true" || process.env.CI === "1";
+const STAGE_MS_MAX = 12 * 60_000;
+const FAULTS = "test/faults/run.ts";
+const FAULT_MINUTES = 4;
+const FAULT_SEEDS = "1..12";
+
+const stages = new Stages();
+const bubblewrap = provideBubblewrap();
+await stages.run("install", async () => {
+  await installPackages();
+  return { passed: 0, failed: 0 };
+});
+const node = findNode();
+const env = toolEnvironment(node);
+
+await stages.run("check", check);
+const build = await stages.run("build", () => succeed(node, ["scripts/build.js"]));
+const noSandbox = await sandboxProblem(build.failed > 0);
+
+await stages.run("scripts", scripts);
+await stages.run("unit", () => vitest("unit"));
+if (noSandbox === undefined) {
+  await stages.run("contract", () => vitest("contract"));
+  await stages.run("system", () => vitest("system"));
+  await stages.run("faults", faults);
+} else {
+  const withoutSandbox = ["--exclude", "packages/server/src/hands/**"];
+  await stages.run("contract, no sandbox", () => vitest("contract", withoutSandbox));
+  stages.skip("hands, system, faults", noSandbox, PROVES_ALL);
+}
+process.exitCode = stages.report();
+
+async function check() {
+  const results = [
+    await succeed("biome", ["check", "."]),
+    await succeed("tsc", ["-b"]),
+    await succeed("knip", []),
+  ];
+  return {
+    passed: results.reduce((sum, { passed }) => sum + passed, 0),
+    failed: results.reduce((sum, { failed }) => sum + failed, 0),
+  };
+}
+
+/** A program that says by its exit code whether all is well counts as one test. */
+async function succeed(command, args) {
+  const code = await run(command, args, { env, timeoutMs: STAGE_MS_MAX });
+  if (code === 0) return { passed: 1, failed: 0 };
+  say(`${command} ${args.join(" ")} failed (exit code ${code}).`);
+  return { passed: 0, failed: 1 };
+}
+
+async function vitest(project, more = []) {
+  const folder = join(ROOT, "node_modules", ".cache", "drover");
+  const report = join(folder, `${project}.json`);
+  mkdirSync(folder, { recursive: true });
+  rmSync(report, { force: true });
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const args = ["run", "--project", project, ...reporters, ...more];
+  const code = await run("vitest", args, { env, timeoutMs: STAGE_MS_MAX });
+  return readVitestReport(report, code);
+}
+
+/** The scripts are tested with Node's own runner: they must work before anything is installed. */
+async function scripts() {
+  const { ok, output } = attempt(
+    process.execPath,
+    ["--test", "--test-reporter=tap", "scripts/lib/lib.test.js"],
+    {
+      timeoutMs: STAGE_MS_MAX,
+    },
+  );
+  say(output);
+  const count = (word) => Number(new RegExp(`^# ${word} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
+  const failed = count("fail") + count("cancelled");
+  return { passed: count("pass"), failed: !ok && failed === 0 ? 1 : failed };
+}
+
+async function faults() {
+  if (!existsSync(join(ROOT, FAULTS))) return { passed: 0, failed: 0 };
+  const bounds = ["--seed", FAULT_SEEDS, "--minutes", String(FAULT_MINUTES)];
+  return succeed(node, ["--conditions=source", FAULTS, ...bounds]);
+}
+
+/** Why no sandbox runs here and what to do, or undefined: found out by running one. */
+async function sandboxProblem(isUnbuilt) {
+  if ("missing" in bubblewrap) return `${bubblewrap.missing}; ${bubblewrap.fix}.`;
+  if (isUnbuilt) return undefined;
+  const doctor = attempt(node, [join(SERVER, "bin", "drover.js"), "doctor"], { env });
+  say(doctor.output);
+  return doctor.ok
+    ? undefined
+    : "No sandbox runs here; `npx drover doctor`, shown above, says why.";
+}
