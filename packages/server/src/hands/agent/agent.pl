@@ -169,7 +169,7 @@ sub handle {
 
 # Forks; in the child the given descriptors are put in place, in order, and the program is started.
 sub spawn {
-  my ($places, @argv) = @_;
+  my ($places, $program, @argv) = @_;
   my $pid = fork;
   return unless defined $pid;
   if ($pid == 0) {
@@ -179,7 +179,7 @@ sub spawn {
       syscall($SYS{dup3}, fileno $handle, $fd, 0) >= 0 or syscall($SYS{exit_group}, 126);
     }
     no warnings 'exec';
-    exec { $argv[0] } @argv;
+    exec { $program } @argv;
     syscall($SYS{exit_group}, 127);
   }
   my $pidfd = syscall($PIDFD_OPEN, $pid, 0);
@@ -220,7 +220,7 @@ sub start_shell {
   pipe my $status_read, my $status_write or return;
   my ($pid, $pidfd) = spawn(
     [ $in_read, 0, $out_write, 1, $out_write, 2, $status_write, STATUS_FD ],
-    '/bin/bash', '--noprofile', '--norc',
+    '/bin/bash', 'bash', '--noprofile', '--norc',
   );
   return unless defined $pid;
   unblock($_) for $in_write, $out_read, $status_read;
@@ -234,7 +234,8 @@ sub drop_shell { $shell = undef }
 
 # bash reads its script from a pipe, byte by byte, so that `read` can take the command from the same
 # pipe. `eval` at top level (no loop, no function) leaves `break`, `return` and `declare` their meaning,
-# turns unbalanced quotes into an error, and keeps cd, variables and functions.
+# turns unbalanced quotes into an error, and keeps cd, variables and functions. The first newline is for
+# bash's parser, which after such an error takes the next `{` for a plain word.
 sub start_exec {
   my ($id, $command, $spill_path, $spill_after, $spill_max) = @_;
   return fail($id, 'EBUSY', 'a command is running') if $exec;
@@ -249,7 +250,7 @@ sub start_exec {
   $shell->{carry} = '';
   take_output($carry) if length $carry;
   $shell->{pending} =
-      "{ IFS= builtin read -r -d '' __drover_command; } 2>/dev/null; "
+      "\n{ IFS= builtin read -r -d '' __drover_command; } 2>/dev/null; "
     . 'builtin eval "$__drover_command" </dev/null ' . STATUS_FD . '>&-; '
     . q({ builtin printf '%d\n' "$?" >&) . STATUS_FD . "; } 2>/dev/null\n"
     . "$command\0";
@@ -360,7 +361,7 @@ sub start_run {
   pipe my $out_read, my $out_write or return fail_errno($id, 'pipe');
   pipe my $err_read, my $err_write or return fail_errno($id, 'pipe');
   my ($pid, $pidfd) =
-    spawn([ $null, 0, $out_write, 1, $err_write, 2 ], $program, @argv[ 1 .. $#argv ]);
+    spawn([ $null, 0, $out_write, 1, $err_write, 2 ], $program, @argv);
   return fail_errno($id, 'fork') unless defined $pid;
   unblock($_) for $out_read, $err_read;
   $runs{$id} =

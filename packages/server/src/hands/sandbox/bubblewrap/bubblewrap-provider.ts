@@ -1,0 +1,285 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import {
+  type ProvisionRequest,
+  type Sandbox,
+  type SandboxCapabilities,
+  SandboxGoneError,
+  type SandboxProvider,
+  SandboxUnavailableError,
+} from "../../../core/ports/sandbox.ts";
+import { AgentConnection } from "../agent-connection.ts";
+import { AgentSandbox } from "../agent-sandbox.ts";
+import { seccompFilter } from "../seccomp/seccomp-filter.ts";
+import { findSyscallTable } from "../seccomp/syscall-tables.ts";
+import { type BaseFolders, writeBase } from "./base-files.ts";
+import { agentCommand, bwrapArguments, type SandboxLimits } from "./bwrap-arguments.ts";
+import { checkHandId, HandFolder } from "./hand-folder.ts";
+import { HostUids, ownerOf } from "./host-uids.ts";
+import { launcherPlan } from "./launcher-plan.ts";
+import { endProcess, findRecord, forgetRecord, saveRecord } from "./process-record.ts";
+import { removeFolder } from "./remove-folder.ts";
+import { type Launch, SandboxProcess } from "./sandbox-process.ts";
+import { makeUploadTree } from "./upload-tree.ts";
+
+export interface BubblewrapProviderOptions {
+  /** Absolute. Hands are kept in `hands/` below it. */
+  readonly dataFolder: string;
+  /** The file that holds a blob. */
+  readonly blobPath: (workspaceId: string, sha256: string) => string;
+  /** `auto`: `root` for uid 0, which gives each hand its own kernel uid; else `rootless`. */
+  readonly mode?: "auto" | "root" | "rootless";
+  readonly bwrapPath?: string;
+  readonly perlPath?: string;
+  /** The folder of `agent.pl` and `launch.pl`; by default the one in the sources. */
+  readonly agentFolder?: string;
+  readonly limits?: Partial<SandboxLimits>;
+  /** Hears of what went wrong without anybody waiting for it. */
+  readonly onWarning?: (message: string, error: unknown) => void;
+}
+
+const DEFAULT_LIMITS: SandboxLimits = {
+  processes: 512,
+  openFiles: 4096,
+  fileBytes: 16 * 1024 * 1024 * 1024,
+};
+const READY_MS = 20_000;
+const END_EARLIER_MS = 15_000;
+
+/** What all sandboxes share, made once in a process. */
+interface Prepared {
+  readonly seccomp: Uint8Array;
+  readonly base: BaseFolders;
+}
+
+/** Sandboxes by bubblewrap on this machine. To be used by the main thread of one process per folder. */
+export class BubblewrapProvider implements SandboxProvider {
+  readonly #options: BubblewrapProviderOptions;
+  readonly #mode: "root" | "rootless";
+  readonly #handsFolder: string;
+  readonly #baseFolder: string;
+  readonly #agentFolder: string;
+  readonly #uids: HostUids;
+  readonly #live = new Map<string, AgentSandbox>();
+  /** One provision, disposal or reaping of a hand at a time. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  #prepared: Prepared | undefined;
+
+  constructor(options: BubblewrapProviderOptions) {
+    this.#options = options;
+    const isRoot = process.getuid?.() === 0;
+    this.#mode =
+      options.mode === "root" || (options.mode !== "rootless" && isRoot) ? "root" : "rootless";
+    const dataFolder = resolve(options.dataFolder);
+    this.#handsFolder = join(dataFolder, "hands");
+    this.#baseFolder = join(dataFolder, "sandbox-base");
+    this.#agentFolder = options.agentFolder ?? join(import.meta.dirname, "../../agent");
+    this.#uids = new HostUids(this.#handsFolder);
+  }
+
+  async capabilities(signal: AbortSignal): Promise<SandboxCapabilities> {
+    const handId = `probe-${randomBytes(8).toString("hex")}`;
+    const recipe = {
+      provider: "bubblewrap",
+      base: { type: "host" },
+      mounts: [],
+      network: { type: "none" },
+    } as const;
+    try {
+      const sandbox = await this.provision({ workspaceId: "probe", handId, recipe }, signal);
+      const request = { command: "exit 7", timeoutMs: READY_MS };
+      const { exitCode } = await sandbox.exec(request, () => undefined, signal);
+      if (exitCode !== 7) throw new SandboxUnavailableError("bash does not run in a sandbox");
+    } catch (error) {
+      if (!(error instanceof SandboxGoneError)) throw error;
+      throw new SandboxUnavailableError(error.message, { cause: error });
+    } finally {
+      await this.dispose(handId);
+    }
+    return {
+      provider: "bubblewrap",
+      mode: this.#mode,
+      memoryLimit: false,
+      cpuLimit: false,
+      processLimit: true,
+      diskLimit: false,
+    };
+  }
+
+  provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
+    return this.#inTurn(request.handId, () => this.#provision(request, signal));
+  }
+
+  async reap(): Promise<void> {
+    this.#prepare();
+    const names = readdirSync(this.#handsFolder);
+    await Promise.all(
+      names.map((handId) =>
+        this.#inTurn(handId, async () => {
+          if (!this.#live.has(handId)) await this.#endEarlier(join(this.#handsFolder, handId));
+        }),
+      ),
+    );
+  }
+
+  dispose(handId: string): Promise<void> {
+    checkHandId(handId);
+    return this.#inTurn(handId, async () => {
+      const folder = new HandFolder(this.#handsFolder, handId);
+      await this.#live.get(handId)?.close();
+      if (!existsSync(folder.path)) return;
+      await this.#endEarlier(folder.path);
+      const uid = ownerOf(folder.workspace);
+      await removeFolder(folder.path, folder.writable);
+      if (uid !== undefined) this.#uids.release(uid);
+    });
+  }
+
+  async #provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
+    const { handId } = request;
+    const prepared = this.#prepare();
+    if (signal.aborted) {
+      const message = "the making of the sandbox was given up";
+      throw new SandboxUnavailableError(message, { cause: signal.reason });
+    }
+    const folder = new HandFolder(this.#handsFolder, handId);
+    await this.#live.get(handId)?.close();
+    await this.#endEarlier(folder.path);
+    folder.make();
+    const uid = this.#mode === "root" ? this.#uids.claim(handId, folder.writable) : undefined;
+    if (uid === undefined) folder.checkOwner();
+    const uploads = await makeUploadTree({
+      handFolder: folder.path,
+      mounts: request.recipe.mounts,
+      blobPath: (sha256) => this.#options.blobPath(request.workspaceId, sha256),
+      isForeign: uid !== undefined,
+    });
+    const launch = this.#launch(prepared, folder, uploads, uid);
+    const process = await SandboxProcess.start(launch, signal);
+    return await this.#connect(handId, folder, process, signal);
+  }
+
+  #launch(
+    prepared: Prepared,
+    folder: HandFolder,
+    uploads: string,
+    uid: number | undefined,
+  ): Launch {
+    const limits = { ...DEFAULT_LIMITS, ...this.#options.limits };
+    const { launcherOptions, folders } = launcherPlan(uid, folder.stage, {
+      workspace: folder.workspace,
+      outputs: folder.outputs,
+      spill: folder.spill,
+      uploads,
+      ...prepared.base,
+    });
+    return {
+      perlPath: this.#options.perlPath ?? "/usr/bin/perl",
+      launcher: join(this.#agentFolder, "launch.pl"),
+      launcherOptions,
+      bwrapPath: this.#options.bwrapPath ?? "/usr/bin/bwrap",
+      bwrapArguments: bwrapArguments(folders),
+      seccompFilter: prepared.seccomp,
+      command: agentCommand(limits),
+    };
+  }
+
+  async #connect(
+    handId: string,
+    folder: HandFolder,
+    process: SandboxProcess,
+    signal: AbortSignal,
+  ): Promise<Sandbox> {
+    // Before the first request: what the sandbox does from then on can be ended by a later process.
+    saveRecord(folder.path, process.record);
+    const warn = (what: string) => (error: unknown) => this.#options.onWarning?.(what, error);
+    let because: string | undefined;
+    const connection: AgentConnection = new AgentConnection(
+      process.stdin,
+      process.stdout,
+      (why) => {
+        because ??= why;
+        process.end().catch(warn(`the sandbox of ${handId} does not end`));
+      },
+    );
+    const closed = process.exited.then(async (why) => {
+      because ??= `it ended by itself: ${why}`;
+      connection.end(because);
+      await process.end();
+      forgetRecord(folder.path);
+      if (this.#live.get(handId) === sandbox) this.#live.delete(handId);
+      return because;
+    });
+    closed.catch(warn(`the sandbox of ${handId} is not proved gone`));
+    const end = async (): Promise<void> => {
+      because ??= "it was closed";
+      connection.end(because);
+      await process.end();
+      await closed;
+    };
+    const sandbox: AgentSandbox = new AgentSandbox({ handId, connection, closed, end });
+    this.#live.set(handId, sandbox);
+    const onAbort = () => connection.fail("the making of it was given up");
+    const timer = setTimeout(() => connection.fail("its agent did not start"), READY_MS);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      if (signal.aborted) onAbort();
+      await connection.hello;
+      return sandbox;
+    } catch (cause) {
+      await end();
+      throw new SandboxUnavailableError(`the agent did not start: ${await closed}`, { cause });
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Ends what an earlier process of this installation has left of the hand's sandbox. */
+  async #endEarlier(handFolder: string): Promise<void> {
+    try {
+      const record = findRecord(handFolder);
+      if (!record) return;
+      await endProcess(record, END_EARLIER_MS);
+      forgetRecord(handFolder);
+    } catch (cause) {
+      const message = "an earlier sandbox on this workspace is not proved gone";
+      throw new SandboxUnavailableError(message, { cause });
+    }
+  }
+
+  #prepare(): Prepared {
+    const table = findSyscallTable(process.arch);
+    if (!table || process.platform !== "linux") {
+      const machine = `${process.platform} on ${process.arch}`;
+      throw new SandboxUnavailableError(
+        `bubblewrap sandboxes need Linux on x64 or arm64, and this is ${machine}`,
+      );
+    }
+    if (this.#mode === "root" && process.getuid?.() !== 0) {
+      throw new SandboxUnavailableError("sandboxes of mode root can only be made by root");
+    }
+    if (this.#mode === "rootless" && process.getuid?.() === 0) {
+      throw new SandboxUnavailableError("root can only make sandboxes of mode root");
+    }
+    if (this.#prepared) return this.#prepared;
+    mkdirSync(this.#handsFolder, { recursive: true, mode: 0o700 });
+    chmodSync(this.#handsFolder, 0o700);
+    const base = writeBase(this.#baseFolder, join(this.#agentFolder, "agent.pl"));
+    this.#prepared = { base, seccomp: seccompFilter(table) };
+    return this.#prepared;
+  }
+
+  async #inTurn<T>(handId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(handId) ?? Promise.resolve();
+    const turn = before.then(work);
+    const settled = turn.catch(() => undefined);
+    this.#turns.set(handId, settled);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(handId) === settled) this.#turns.delete(handId);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { baseArguments } from "./base-files.ts";
+import { UPLOADS_FOLDER } from "./upload-tree.ts";
+
+/** Where the agent's folder is shown inside. */
+const AGENT_FOLDER = "/run/drover";
+
+const MIB = 1024 * 1024;
+const TMP_BYTES = 512 * MIB;
+const SHM_BYTES = 64 * MIB;
+const SMALL_BYTES = 16 * MIB;
+
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+  HOME: "/workspace",
+  USER: "sandbox",
+  LOGNAME: "sandbox",
+  SHELL: "/bin/bash",
+  LANG: "C.UTF-8",
+  TERM: "dumb",
+};
+
+/** Resource limits of every process inside; the number of processes counts for all of them together. */
+export interface SandboxLimits {
+  readonly processes: number;
+  readonly openFiles: number;
+  readonly fileBytes: number;
+}
+
+/** Host paths of what a sandbox is shown, as the launching process sees them. */
+export interface ShownFolders {
+  readonly workspace: string;
+  readonly outputs: string;
+  readonly spill: string;
+  readonly uploads: string;
+  readonly etc: string;
+  readonly agent: string;
+}
+
+/**
+ * bubblewrap's arguments (NUL separated, for `--args`): own namespaces of every kind, a network with
+ * only `lo` in it, no capability, nothing of the host but its programs, read-only.
+ */
+export function bwrapArguments(folders: ShownFolders): Buffer {
+  const options = [
+    ...["--unshare-all", "--unshare-user", "--disable-userns"],
+    ...["--uid", "1000", "--gid", "1000", "--hostname", "sandbox", "--cap-drop", "ALL"],
+    ...["--die-with-parent", "--new-session", "--seccomp", "3", "--json-status-fd", "5"],
+    "--clearenv",
+    ...Object.entries(ENVIRONMENT).flatMap(([name, value]) => ["--setenv", name, value]),
+    ...baseArguments(folders.etc),
+    ...["--proc", "/proc", "--dev", "/dev"],
+    ...tmpfs("/dev/shm", SHM_BYTES),
+    ...tmpfs("/tmp", TMP_BYTES),
+    ...tmpfs("/var/tmp", SHM_BYTES),
+    ...tmpfs("/run", SMALL_BYTES),
+    ...["--ro-bind", folders.agent, AGENT_FOLDER],
+    ...["--bind", folders.workspace, "/workspace"],
+    ...["--bind", folders.outputs, "/mnt/session/outputs"],
+    ...["--bind", folders.spill, "/mnt/session/.spill"],
+    ...["--ro-bind", folders.uploads, UPLOADS_FOLDER],
+    // Both are in memory, and writable unless said otherwise.
+    ...["--remount-ro", "/dev", "--remount-ro", "/"],
+    ...["--chdir", "/workspace"],
+  ];
+  return Buffer.from(`${options.join("\0")}\0`);
+}
+
+/** The program inside and its arguments. */
+export function agentCommand(limits: SandboxLimits): string[] {
+  const { processes, openFiles, fileBytes } = limits;
+  const numbers = [processes, openFiles, fileBytes].map(String);
+  return ["/usr/bin/perl", `${AGENT_FOLDER}/agent.pl`, ...numbers];
+}
+
+function tmpfs(path: string, bytes: number): string[] {
+  return ["--perms", "1777", "--size", String(bytes), "--tmpfs", path];
+}
