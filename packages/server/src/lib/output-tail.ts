@@ -14,7 +14,8 @@ export class OutputTail {
 
   append(chunk: Uint8Array): void {
     this.#totalBytes += chunk.byteLength;
-    const kept = chunk.slice(Math.max(0, chunk.byteLength - this.#capacityBytes));
+    // A copy, also of a Buffer, whose `slice` is only a view: the caller may use the chunk again.
+    const kept = new Uint8Array(chunk.subarray(-this.#capacityBytes));
     this.#chunks.push(kept);
     this.#heldBytes += kept.byteLength;
     while (this.#heldBytes - (this.#chunks[0]?.byteLength ?? 0) >= this.#capacityBytes) {

@@ -105,14 +105,17 @@ export class CallJournal {
     if (record.outcome) return;
     this.#running -= 1;
     record.finish(outcome);
+    if (record.isSettled) this.#drop(record);
   }
 
-  /** The result is committed in the log: it is dropped, its id stays known. */
+  /**
+   * A result for the call is committed in the log: it is dropped, its id stays known. One that still
+   * runs, because its brain gave up on it, is dropped when it ends.
+   */
   settle(callId: string): void {
     const record = this.#open.get(callId);
-    if (!record?.outcome) return;
-    this.#open.delete(callId);
-    this.#session(record.call.sessionId).settled(callId);
+    record?.settle();
+    if (record?.outcome) this.#drop(record);
   }
 
   /** Refuses whatever comes for the hand from now on; returns its calls that have not ended. */
@@ -125,6 +128,13 @@ export class CallJournal {
 
   runningCalls(): readonly CallRecord[] {
     return [...this.#open.values()].filter((record) => !record.outcome);
+  }
+
+  #drop(record: CallRecord): void {
+    const { callId, sessionId } = record.call;
+    if (this.#open.get(callId) !== record) return;
+    this.#open.delete(callId);
+    this.#session(sessionId).settled(callId);
   }
 
   #refusal(session: SessionCalls, call: HandCall): Admission | undefined {

@@ -13,6 +13,7 @@ export class CallRecord {
   readonly #resolveEnded: (outcome: CallOutcome) => void;
   readonly #cancel = new AbortController();
   #started = false;
+  #settled = false;
   #outcome: CallOutcome | undefined;
 
   constructor(call: HandCall, outputTailBytes: number) {
@@ -37,12 +38,20 @@ export class CallRecord {
     return this.#cancel.signal;
   }
 
+  get isSettled(): boolean {
+    return this.#settled;
+  }
+
   start(): void {
     this.#started = true;
   }
 
   requestCancel(): void {
     this.#cancel.abort();
+  }
+
+  settle(): void {
+    this.#settled = true;
   }
 
   finish(outcome: CallOutcome): void {

@@ -1,0 +1,205 @@
+import { expect, test } from "vitest";
+import type { CallOutcome } from "../../core/ports/hands.ts";
+import { SandboxGoneError, SandboxUnavailableError } from "../../core/ports/sandbox.ts";
+import { BlobsInMap } from "../fake/blobs-in-map.ts";
+import { makeCall } from "../fake/make-call.ts";
+import { ManualClock } from "../fake/manual-clock.ts";
+import { ScriptedProvider } from "../fake/scripted-provider.ts";
+import { CallRecord } from "../journal/call-record.ts";
+import { OUTPUTS_FOLDER, OutputCollector } from "../outputs/output-collector.ts";
+import { CallRunner, type RunTool } from "./call-runner.ts";
+import { SandboxKeeper } from "./sandbox-keeper.ts";
+
+const LIMITS = { callMs: 3_600_000, stopGraceMs: 10_000, collectMs: 60_000 };
+
+test("gives what the tool gave, its running output and the files it left", async () => {
+  const world = open(async (_sandbox, { name, input }, onOutput) => {
+    onOutput(Buffer.from("running"));
+    world.provider.sandboxes[0]?.put(`${OUTPUTS_FOLDER}/report.md`, "# Report");
+    return answer(`${name} ${JSON.stringify(input)}`);
+  });
+  const record = world.record();
+  expect(await world.runner.run(record)).toEqual({
+    type: "result",
+    content: [{ type: "text", text: 'bash {"command":"true"}' }],
+    is_error: false,
+    outputs: [{ path: "report.md", sha256: expect.any(String), size_bytes: 8 }],
+    cancelled: false,
+  });
+  expect(Buffer.from(record.output.read(0, 100).bytes).toString()).toBe("running");
+});
+
+test("says that the outcome is unknown when the sandbox dies under a call; the next gets a new one", async () => {
+  const world = open(async (sandbox) => {
+    if (sandbox !== world.provider.sandboxes[0]) return answer("again");
+    world.provider.sandboxes[0]?.die("killed by signal 9");
+    throw new SandboxGoneError("killed by signal 9");
+  });
+  const outcome = await world.runner.run(world.record());
+  expect(textOf(outcome)).toMatch(
+    /^The sandbox died while bash ran \(killed by signal 9\): the outcome is unknown/,
+  );
+  expect(outcome).toMatchObject({ is_error: true, cancelled: false });
+  expect(textOf(await world.runner.run(world.record("sevt_2")))).toBe("again");
+});
+
+test("says so too when the tool does not notice that the sandbox died", async () => {
+  const world = open(() => new Promise(() => {}));
+  const running = world.runner.run(world.record());
+  await world.sandboxMade();
+  world.provider.sandboxes[0]?.die("killed");
+  await turn();
+  await world.clock.advance(LIMITS.stopGraceMs);
+  expect(textOf(await running)).toMatch(/^The sandbox died while bash ran \(killed\)/);
+});
+
+test("does not run a call in a new sandbox before it told that the last one died unused", async () => {
+  const world = open(async () => answer("done"));
+  await world.runner.run(world.record());
+  world.provider.sandboxes[0]?.die("out of memory");
+  await turn();
+  const told = await world.runner.run(world.record("sevt_2"));
+  expect(textOf(told)).toMatch(/^The call was not run: the sandbox has died .*out of memory/);
+  expect(told).toMatchObject({ is_error: true });
+  expect(textOf(await world.runner.run(world.record("sevt_3")))).toBe("done");
+});
+
+test("ends a cancelled call with what its tool still gives", async () => {
+  const world = open(async (_sandbox, _call, _onOutput, signal) => {
+    await untilAborted(signal);
+    return answer("partial");
+  });
+  const record = world.record();
+  const running = world.runner.run(record);
+  await world.sandboxMade();
+  record.requestCancel();
+  expect(await running).toMatchObject({ is_error: true, cancelled: true });
+  expect(textOf(await running)).toBe("partial");
+  expect(world.provider.sandboxes[0]?.isDead).toBe(false);
+});
+
+test("ends the sandbox of a cancelled call whose tool does not stop", async () => {
+  const world = open(() => new Promise(() => {}));
+  const record = world.record();
+  const running = world.runner.run(record);
+  await world.sandboxMade();
+  record.requestCancel();
+  await turn();
+  await world.clock.advance(LIMITS.stopGraceMs);
+  expect(await running).toMatchObject({ is_error: true, cancelled: true });
+  expect(world.provider.sandboxes[0]?.isDead).toBe(true);
+});
+
+test("ends a call at its ceiling, with no one asking", async () => {
+  const world = open(async (_sandbox, _call, _onOutput, signal) => {
+    await untilAborted(signal);
+    return answer("partial");
+  });
+  const running = world.runner.run(world.record());
+  await world.sandboxMade();
+  await world.clock.advance(LIMITS.callMs);
+  expect(await running).toMatchObject({ is_error: true, cancelled: false });
+  expect(textOf(await running)).toBe("partial");
+});
+
+test("ends the sandbox of a call at its ceiling when its tool does not stop", async () => {
+  const world = open(() => new Promise(() => {}));
+  const running = world.runner.run(world.record());
+  await world.sandboxMade();
+  await world.clock.advance(LIMITS.callMs);
+  await turn();
+  await world.clock.advance(LIMITS.stopGraceMs);
+  expect(textOf(await running)).toMatch(/^The call was ended after 3600 s of running bash/);
+  expect(world.provider.sandboxes[0]?.isDead).toBe(true);
+});
+
+test("cancels a call that waits for its sandbox", async () => {
+  const world = open(async () => answer("never"));
+  world.provider.onProvision = (_request, signal) => untilAborted(signal);
+  const record = world.record();
+  const running = world.runner.run(record);
+  await turn();
+  record.requestCancel();
+  expect(await running).toMatchObject({ is_error: true, cancelled: true });
+  expect(textOf(await running)).toBe("The call was cancelled before it began.");
+});
+
+test("tells why no sandbox can be had", async () => {
+  const world = open(async () => answer("never"));
+  world.provider.onProvision = () =>
+    Promise.reject(new SandboxUnavailableError("bwrap is missing"));
+  const outcome = await world.runner.run(world.record());
+  expect(textOf(outcome)).toMatch(/^The call was not run.*bwrap is missing/);
+  expect(outcome).toMatchObject({ is_error: true });
+});
+
+test("hides what a bug says", async () => {
+  const world = open(() => Promise.reject(new Error("secret detail")));
+  const outcome = await world.runner.run(world.record());
+  expect(textOf(outcome)).toBe("bash failed by an internal error of the hands.");
+  expect(world.reports).toEqual(["bug"]);
+});
+
+test("drops a result that is too large to keep", async () => {
+  const world = open(async () => answer("x".repeat(9 * 1024 * 1024)));
+  const outcome = await world.runner.run(world.record());
+  expect(textOf(outcome)).toMatch(/^The call ended, but its result of \d+ bytes/);
+  expect(outcome).toMatchObject({ is_error: true });
+});
+
+test("gives the answer without outputs when they cannot be taken in time", async () => {
+  const world = open(async () => answer("done"));
+  const running = world.runner.run(world.record());
+  await world.sandboxMade();
+  const [sandbox] = world.provider.sandboxes;
+  if (sandbox) sandbox.list = () => new Promise(() => {});
+  await turn();
+  await world.clock.advance(LIMITS.collectMs);
+  expect(textOf(await running)).toBe("done");
+});
+
+function open(runTool: RunTool) {
+  const provider = new ScriptedProvider();
+  const clock = new ManualClock();
+  const reports: string[] = [];
+  const report = (event: string) => {
+    if (event === "bug") reports.push(event);
+  };
+  const keeper = new SandboxKeeper({
+    provider,
+    clock,
+    report,
+    sandboxesMax: 10,
+    provisionDeadlineMs: 30_000,
+    idleMs: 60_000,
+  });
+  const collector = new OutputCollector({ blobs: new BlobsInMap(), report });
+  const runner = new CallRunner({ keeper, collector, runTool, clock, report, limits: LIMITS });
+  return {
+    provider,
+    clock,
+    reports,
+    runner,
+    record: (callId = "sevt_1") => new CallRecord(makeCall({ callId }), 1_024),
+    sandboxMade: () => expect.poll(() => provider.sandboxes.length).toBe(1),
+  };
+}
+
+function answer(text: string) {
+  return { content: [{ type: "text" as const, text }], is_error: false };
+}
+
+function textOf(outcome: CallOutcome): string {
+  const block = outcome.type === "result" ? outcome.content[0] : undefined;
+  return block?.type === "text" ? block.text : `${outcome.type} without text`;
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,214 @@
+import { expect, test } from "vitest";
+import { SandboxUnavailableError } from "../../core/ports/sandbox.ts";
+import { deferred } from "../../lib/deferred.ts";
+import { makeCall } from "../fake/make-call.ts";
+import { ManualClock } from "../fake/manual-clock.ts";
+import { ScriptedProvider } from "../fake/scripted-provider.ts";
+import { SandboxKeeper } from "./sandbox-keeper.ts";
+
+test("makes one sandbox for all calls of a hand, on the first", async () => {
+  const { keeper, provider } = open();
+  expect(provider.sandboxes).toEqual([]);
+  const [one, two] = await Promise.all([acquire(keeper), acquire(keeper)]);
+  const three = await acquire(keeper);
+  expect([two.sandbox, three.sandbox]).toEqual([one.sandbox, one.sandbox]);
+  expect(provider.sandboxes).toHaveLength(1);
+});
+
+test("makes another when the sandbox died", async () => {
+  const { keeper, provider } = open();
+  (await acquire(keeper)).release();
+  provider.sandboxes[0]?.die("killed");
+  await turn();
+  const next = await acquire(keeper);
+  expect(next.sandbox).toBe(provider.sandboxes[1]);
+});
+
+test("makes no other before the processes of the last are gone", async () => {
+  const { keeper, provider } = open();
+  const lease = await acquire(keeper);
+  const processes = deferred<void>();
+  const [first] = provider.sandboxes;
+  if (first) first.slowEnd = processes.promise;
+  const ended = lease.end();
+  const next = acquire(keeper);
+  await turn();
+  expect(provider.sandboxes).toHaveLength(1);
+  processes.resolve();
+  await ended;
+  expect((await next).sandbox).toBe(provider.sandboxes[1]);
+});
+
+test("gives up the making when nobody waits for it any more, and not before", async () => {
+  const { keeper, provider } = open();
+  const given = deferred<AbortSignal>();
+  provider.onProvision = (_request, signal) => {
+    given.resolve(signal);
+    return untilAborted(signal);
+  };
+  const [first, second] = [new AbortController(), new AbortController()];
+  const waiting = [acquire(keeper, {}, first.signal), acquire(keeper, {}, second.signal)];
+  const signal = await given.promise;
+  first.abort();
+  await expect(waiting[0]).rejects.toThrow(SandboxUnavailableError);
+  expect(signal.aborted).toBe(false);
+  second.abort();
+  await expect(waiting[1]).rejects.toThrow(SandboxUnavailableError);
+  expect(signal.aborted).toBe(true);
+  provider.onProvision = async () => {};
+  expect((await acquire(keeper)).sandbox).toBe(provider.sandboxes[0]);
+});
+
+test("ends a sandbox that is ready only after everybody gave up", async () => {
+  const { keeper, provider } = open();
+  const making = deferred<void>();
+  provider.onProvision = () => making.promise;
+  const patience = new AbortController();
+  const waiting = acquire(keeper, {}, patience.signal);
+  await turn();
+  patience.abort();
+  await expect(waiting).rejects.toThrow("given up");
+  const next = acquire(keeper);
+  making.resolve();
+  const lease = await next;
+  expect(provider.sandboxes.map((sandbox) => sandbox.isDead)).toEqual([true, false]);
+  expect(lease.sandbox).toBe(provider.sandboxes[1]);
+});
+
+test("fails at the deadline, also if the provider does not stop, and then waits for it", async () => {
+  const { keeper, provider, clock } = open();
+  const making = deferred<void>();
+  provider.onProvision = () => making.promise;
+  const waiting = acquire(keeper);
+  const failed = expect(waiting).rejects.toThrow("a sandbox could not be made within 30 s");
+  await turn();
+  await clock.advance(30_000);
+  await failed;
+  const next = acquire(keeper);
+  await turn();
+  expect(provider.sandboxes).toHaveLength(0);
+  provider.onProvision = async () => {};
+  making.resolve();
+  expect((await next).sandbox).toBe(provider.sandboxes[1]);
+  expect(provider.sandboxes[0]?.isDead).toBe(true);
+});
+
+test("tells why no sandbox can be made, and tries again at the next call", async () => {
+  const { keeper, provider } = open();
+  provider.onProvision = () => Promise.reject(new SandboxUnavailableError("bwrap is missing"));
+  await expect(acquire(keeper)).rejects.toThrow("bwrap is missing");
+  provider.onProvision = async () => {};
+  expect((await acquire(keeper)).sandbox).toBe(provider.sandboxes[0]);
+});
+
+test("ends sandboxes that no call used for long, and those only", async () => {
+  const { keeper, provider, clock } = open();
+  (await acquire(keeper, { handId: "hand_idle" })).release();
+  await acquire(keeper, { handId: "hand_busy" });
+  await clock.advance(60_000);
+  (await acquire(keeper, { handId: "hand_fresh" })).release();
+  keeper.closeIdle();
+  await expect.poll(() => keeper.size).toBe(2);
+  expect(provider.sandboxes.map((sandbox) => sandbox.isDead)).toEqual([true, false, false]);
+  expect(keeper.takeUnnoticedDeath("hand_idle")).toBeUndefined();
+});
+
+test("makes room by ending the sandbox that was idle longest, and refuses when all are in use", async () => {
+  const { keeper, provider, clock } = open({ sandboxesMax: 2 });
+  (await acquire(keeper, { handId: "hand_1" })).release();
+  await clock.advance(1);
+  (await acquire(keeper, { handId: "hand_2" })).release();
+  await acquire(keeper, { handId: "hand_3" });
+  expect(provider.sandboxes.map((sandbox) => sandbox.isDead)).toEqual([true, false, false]);
+  await acquire(keeper, { handId: "hand_2" });
+  await expect(acquire(keeper, { handId: "hand_4" })).rejects.toThrow("all 2 sandboxes");
+});
+
+test("remembers, once, that an unused sandbox died by itself", async () => {
+  const { keeper, provider } = open();
+  (await acquire(keeper)).release();
+  provider.sandboxes[0]?.die("out of memory");
+  await turn();
+  expect(keeper.takeUnnoticedDeath("hand_1")).toBe("out of memory");
+  expect(keeper.takeUnnoticedDeath("hand_1")).toBeUndefined();
+});
+
+test("calls back who asked when a sandbox dies, unless it was taken back", async () => {
+  const { keeper, provider } = open();
+  const heard: string[] = [];
+  const lease = await acquire(keeper);
+  lease.onClosed((why) => heard.push(`kept: ${why}`));
+  lease.onClosed((why) => heard.push(`taken back: ${why}`))();
+  provider.sandboxes[0]?.die("killed");
+  await turn();
+  lease.onClosed((why) => heard.push(`late: ${why}`));
+  expect(heard).toEqual(["kept: killed", "late: killed"]);
+});
+
+test("keeps a sandbox that could not be ended in the way of the next, and tries again", async () => {
+  const { keeper, provider } = open();
+  const lease = await acquire(keeper);
+  const [sandbox] = provider.sandboxes;
+  const close = sandbox?.close.bind(sandbox);
+  if (sandbox) sandbox.close = () => Promise.reject(new Error("processes are left"));
+  await expect(lease.end()).rejects.toThrow("could not be ended");
+  expect((await acquire(keeper)).sandbox).toBe(sandbox);
+  if (sandbox && close) sandbox.close = close;
+  await lease.end();
+  expect((await acquire(keeper)).sandbox).toBe(provider.sandboxes[1]);
+});
+
+test("ends everything and makes no more", async () => {
+  const { keeper, provider } = open();
+  await acquire(keeper, { handId: "hand_1" });
+  await acquire(keeper, { handId: "hand_2" });
+  await keeper.closeAll();
+  expect(provider.sandboxes.map((sandbox) => sandbox.isDead)).toEqual([true, true]);
+  await expect(acquire(keeper)).rejects.toThrow("stopping");
+});
+
+test("ends the sandbox of a hand before it disposes of its workspace", async () => {
+  const { keeper, provider } = open();
+  await acquire(keeper);
+  const wasDead: (boolean | undefined)[] = [];
+  const dispose = provider.dispose.bind(provider);
+  provider.dispose = async (handId) => {
+    wasDead.push(provider.sandboxes[0]?.isDead);
+    await dispose(handId);
+  };
+  await keeper.dispose("hand_1");
+  expect([wasDead, provider.disposed]).toEqual([[true], ["hand_1"]]);
+});
+
+function open(options: { sandboxesMax?: number } = {}) {
+  const provider = new ScriptedProvider();
+  const clock = new ManualClock();
+  const keeper = new SandboxKeeper({
+    provider,
+    clock,
+    report: () => {},
+    sandboxesMax: 10,
+    provisionDeadlineMs: 30_000,
+    idleMs: 60_000,
+    ...options,
+  });
+  return { keeper, provider, clock };
+}
+
+function acquire(
+  keeper: SandboxKeeper,
+  changes: { handId?: string } = {},
+  signal = new AbortController().signal,
+) {
+  return keeper.acquire(makeCall(changes), signal);
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+  });
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
