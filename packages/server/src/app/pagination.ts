@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type BidirectionalPage, pageLimitDefault } from "@drover/api";
+import { type BidirectionalPage, pageLimitDefault, pageLimitMax } from "@drover/api";
 import { InvalidRequestError } from "../core/errors.ts";
 import type { PagePosition, PageRequest } from "../core/ports/sessions.ts";
 
@@ -77,6 +77,8 @@ export interface PageOptions<Row, Item> {
   readonly cursors: Cursors;
   readonly scope: CursorScope;
   readonly query: { readonly limit?: number | undefined; readonly page?: string | undefined };
+  /** Where rows are large: a page has no more of them, whatever `limit` says. */
+  readonly limitMax?: number;
   /** Bounds on `created_at`: a cursor outside them cannot be gone on from. */
   readonly createdAt?: CreatedAt;
   readonly read: (request: PageRequest) => Promise<readonly Row[]>;
@@ -95,7 +97,7 @@ export async function readPage<Row extends PagePosition, Item>(
   options: PageOptions<Row, Item>,
 ): Promise<BidirectionalPage<Item>> {
   const { scope, query } = options;
-  const limit = query.limit ?? pageLimitDefault;
+  const limit = Math.min(query.limit ?? pageLimitDefault, options.limitMax ?? pageLimitMax);
   const cursor = query.page === undefined ? undefined : options.cursors.open(scope, query.page);
   const isBackward = cursor?.direction === "before";
   const after = positionOf(cursor, options.createdAt);

@@ -15,8 +15,11 @@ export interface Blobs {
     sha256: string,
     range?: { start: number; end: number },
   ): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** A no-op if it is gone already. */
-  delete(workspaceId: string, sha256: string): Promise<void>;
+  /**
+   * A no-op if it is gone already. With `putBefore` (milliseconds since 1970) also if the content was
+   * put at that time or later, even if it was there before: then somebody is about to refer to it.
+   */
+  delete(workspaceId: string, sha256: string, options?: { putBefore?: number }): Promise<void>;
 }
 
 export interface BlobRef {

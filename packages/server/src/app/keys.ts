@@ -1,0 +1,149 @@
+import { createHash, randomBytes } from "node:crypto";
+import { idPrefixes } from "@drover/api";
+import { InvalidRequestError, NotFoundError, PermissionError } from "../core/errors.ts";
+import type { ApiKeyRecord, KeyRole } from "../core/ports/records.ts";
+import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import { Secret } from "../lib/secret.ts";
+import type { NewId, Principal } from "./principal.ts";
+
+const KEY_PREFIX = "drv_";
+const KEY_BYTES = 32;
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** Digits of 62 that 32 bytes take at most. */
+const KEY_DIGITS = 43;
+/** Characters. Longer tokens are not worth a hash. */
+const TOKEN = { min: 16, max: 512 };
+const NAME_LENGTH_MAX = 256;
+
+/** A key as it may be shown: never the key itself, nor its hash. */
+export type ApiKey = Omit<ApiKeyRecord, "key_sha256" | "workspace_id">;
+
+export interface Keys {
+  /** The key itself is in the answer and nowhere else. Only an admin may. */
+  create(
+    tx: StoreTransaction,
+    principal: Principal,
+    params: { name: string; role: KeyRole },
+  ): Promise<{ apiKey: ApiKey; key: Secret }>;
+  /** Only an admin may. */
+  list(principal: Principal): Promise<ApiKey[]>;
+  /** For good; again is no error. Rejects for the workspace's last admin key. Only an admin may. */
+  revoke(tx: StoreTransaction, principal: Principal, id: string): Promise<ApiKey>;
+  /** Undefined for a token that is no key, or a revoked one. */
+  authenticate(token: string): Promise<Principal | undefined>;
+  /**
+   * Sees to it at start that the workspace has an admin key: `given` if it is set and not known yet,
+   * else a new one if there is none at all. Answers what was stored now, undefined if nothing was. A
+   * given key that was revoked stays so.
+   */
+  ensureFirst(
+    tx: StoreTransaction,
+    workspaceId: string,
+    given?: Secret,
+  ): Promise<Secret | undefined>;
+}
+
+export function createKeys({ store, newId }: { store: Store; newId: NewId }): Keys {
+  const insert = async (
+    tx: StoreTransaction,
+    key: Secret,
+    fields: Pick<ApiKeyRecord, "workspace_id" | "name" | "role">,
+  ): Promise<ApiKey> => {
+    const record: ApiKeyRecord = {
+      ...fields,
+      id: newId(idPrefixes.apiKey),
+      key_sha256: hashOf(key.reveal()),
+      created_at: tx.now,
+      revoked_at: null,
+    };
+    await tx.apiKeys.insert(record);
+    return shown(record);
+  };
+  return {
+    create: async (tx, principal, { name, role }) => {
+      assertAdmin(principal);
+      if (name === "" || name.length > NAME_LENGTH_MAX) {
+        throw new InvalidRequestError(`name: must have 1-${NAME_LENGTH_MAX} characters`);
+      }
+      const key = newKey();
+      const fields = { workspace_id: principal.workspaceId, name, role };
+      return { apiKey: await insert(tx, key, fields), key };
+    },
+    list: async (principal) => {
+      assertAdmin(principal);
+      return (await store.apiKeys.list(principal.workspaceId)).map(shown);
+    },
+    revoke: revokeKey,
+    authenticate: async (token) => {
+      if (token.length < TOKEN.min || token.length > TOKEN.max) return undefined;
+      const record = await store.apiKeys.findBySha256(hashOf(token));
+      if (record === undefined) return undefined;
+      return { workspaceId: record.workspace_id, keyId: record.id, role: record.role };
+    },
+    ensureFirst: async (tx, workspaceId, given) => {
+      const known = await tx.apiKeys.list(workspaceId);
+      const isKnown =
+        given !== undefined &&
+        known.some(({ key_sha256 }) => key_sha256 === hashOf(given.reveal()));
+      const isEnough = given === undefined && known.some(isLiveAdmin);
+      if (isKnown || isEnough) return undefined;
+      if (given !== undefined) assertUsable(given);
+      const key = given ?? newKey();
+      await insert(tx, key, { workspace_id: workspaceId, name: "first key", role: "admin" });
+      return key;
+    },
+  };
+}
+
+/** 256 random bits, so that its hash needs neither salt nor stretching. */
+export function newKey(): Secret {
+  let rest = BigInt(`0x${randomBytes(KEY_BYTES).toString("hex")}`);
+  let digits = "";
+  for (let place = 0; place < KEY_DIGITS; place++) {
+    digits = (BASE62[Number(rest % 62n)] ?? "") + digits;
+    rest /= 62n;
+  }
+  return new Secret(KEY_PREFIX + digits);
+}
+
+/** Lowercase hex SHA-256: what is stored of a key. */
+export function hashOf(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}
+
+async function revokeKey(tx: StoreTransaction, principal: Principal, id: string): Promise<ApiKey> {
+  assertAdmin(principal);
+  const { workspaceId } = principal;
+  const records = await tx.apiKeys.list(workspaceId);
+  const record = records.find((each) => each.id === id);
+  if (record === undefined) throw new NotFoundError(`there is no API key ${id}`);
+  if (record.revoked_at !== null) return shown(record);
+  if (!records.some((each) => each.id !== id && isLiveAdmin(each))) {
+    throw new InvalidRequestError("the last admin key cannot be revoked: make another one first");
+  }
+  await tx.apiKeys.revoke(workspaceId, id, tx.now);
+  return shown({ ...record, revoked_at: tx.now });
+}
+
+function isLiveAdmin(record: ApiKeyRecord): boolean {
+  return record.role === "admin" && record.revoked_at === null;
+}
+
+function assertAdmin(principal: Principal): void {
+  if (principal.role !== "admin") {
+    throw new PermissionError(`API keys need the role admin, not ${principal.role}`);
+  }
+}
+
+function assertUsable(key: Secret): void {
+  const text = key.reveal();
+  if (text.length < TOKEN.min || text.length > TOKEN.max || !/^[!-~]+$/.test(text)) {
+    throw new InvalidRequestError(
+      `the given API key must have ${TOKEN.min}-${TOKEN.max} printable characters without blanks`,
+    );
+  }
+}
+
+function shown({ id, name, role, created_at, revoked_at }: ApiKeyRecord): ApiKey {
+  return { id, name, role, created_at, revoked_at };
+}

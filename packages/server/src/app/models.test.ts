@@ -1,0 +1,69 @@
+import type { ModelInfo } from "@drover/api";
+import { expect, test } from "vitest";
+import { createModels } from "./models.ts";
+
+function model(id: string, day: number, lifecycle: ModelInfo["lifecycle"] = "active"): ModelInfo {
+  return {
+    id,
+    type: "model",
+    display_name: id,
+    created_at: `2026-01-0${day}T00:00:00Z`,
+    line: null,
+    lifecycle,
+    deprecated_at: null,
+    retires_at: null,
+    max_input_tokens: null,
+    max_tokens: null,
+    allowed_fallback_models: null,
+    capabilities: null,
+  };
+}
+
+const models = createModels({
+  models: [
+    model("a", 1),
+    model("e", 5),
+    model("c", 3, "deprecated"),
+    model("d", 4, "retired"),
+    model("b", 2),
+  ],
+  aliases: new Map([["best", "e"]]),
+});
+
+function ids(query: Parameters<typeof models.list>[0]) {
+  const { data, ...rest } = models.list(query);
+  return { ids: data.map((each) => each.id).join(""), ...rest };
+}
+
+test("the newest model comes first, and retired ones only when asked for", () => {
+  expect(ids({})).toEqual({ ids: "ecba", has_more: false, first_id: "e", last_id: "a" });
+  expect(ids({ lifecycle: ["retired"] }).ids).toBe("d");
+});
+
+test("pages go on after an id and back before one", () => {
+  expect(ids({ limit: 2 })).toEqual({ ids: "ec", has_more: true, first_id: "e", last_id: "c" });
+  expect(ids({ limit: 2, after_id: "c" })).toEqual({
+    ids: "ba",
+    has_more: false,
+    first_id: "b",
+    last_id: "a",
+  });
+  expect(ids({ limit: 1, before_id: "b" })).toMatchObject({ ids: "c", has_more: true });
+  expect(ids({ after_id: "a" })).toEqual({
+    ids: "",
+    has_more: false,
+    first_id: null,
+    last_id: null,
+  });
+});
+
+test("positions that do not exist, or contradict, are refused by name", () => {
+  expect(() => models.list({ after_id: "x" })).toThrow("after_id: there is no model x");
+  expect(() => models.list({ after_id: "a", before_id: "b" })).toThrow("cannot be combined");
+});
+
+test("a model is found by id and by alias", () => {
+  expect(models.retrieve("best").id).toBe("e");
+  expect(models.retrieve("d").lifecycle).toBe("retired");
+  expect(() => models.retrieve("x")).toThrow("there is no model x");
+});

@@ -1,0 +1,11 @@
+import type { KeyRole } from "../core/ports/records.ts";
+
+/** Who makes a request, as its key tells. */
+export interface Principal {
+  readonly workspaceId: string;
+  readonly keyId: string;
+  readonly role: KeyRole;
+}
+
+/** Makes an id such as `agent_8fJ…` from its prefix; never the same twice. */
+export type NewId = (prefix: string) => string;

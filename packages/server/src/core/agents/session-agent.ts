@@ -1,0 +1,92 @@
+import type {
+  Agent,
+  AgentDefinition,
+  AgentWithOverridesParams,
+  Delegation,
+  Multiagent,
+  SessionAgent,
+  SessionMultiagent,
+  SessionUpdateParams,
+} from "@drover/api";
+import { InvalidRequestError } from "../errors.ts";
+import { resolvedModel, resolvedSkills } from "./definition.ts";
+import { assertToolRules } from "./tool-rules.ts";
+import { resolvedTools } from "./tools.ts";
+
+/** What a session runs: an agent's version, with the session's own changes applied. */
+export type EffectiveAgent = Omit<AgentDefinition, "metadata"> & Pick<Agent, "id" | "version">;
+
+/**
+ * The agent with the overrides of one session (wire §5.2): what is left out is inherited, null or `[]`
+ * clears, the rest is replaced and never merged. An effort in an override is not applied.
+ */
+export function overriddenAgent(
+  agent: Agent,
+  overrides?: AgentWithOverridesParams,
+): EffectiveAgent {
+  const { metadata: _, type: _type, created_at, updated_at, archived_at, ...own } = agent;
+  if (overrides === undefined) return own;
+  const { model, system, tools, mcp_servers, skills } = overrides;
+  if (model === null) {
+    throw new InvalidRequestError("agent.model: a session cannot be without a model", {
+      code: "agent_model_required",
+    });
+  }
+  const effective: EffectiveAgent = {
+    ...own,
+    ...(model === undefined ? {} : { model: resolvedModel(withoutEffort(model), undefined) }),
+    ...(system === undefined ? {} : { system: system === "" ? null : system }),
+    ...(tools === undefined ? {} : { tools: resolvedTools(tools ?? []) }),
+    ...(mcp_servers === undefined ? {} : { mcp_servers: mcp_servers ?? [] }),
+    ...(skills === undefined ? {} : { skills: resolvedSkills(skills ?? []) }),
+  };
+  assertToolRules(effective.tools, effective.mcp_servers);
+  if (effective.tools.length === 0 && effective.skills.length > 0) {
+    throw new InvalidRequestError("agent.tools: skills need tools: clear both or neither");
+  }
+  return effective;
+}
+
+/** The snapshot that a session keeps. Agents it could delegate to must have been refused before. */
+export function sessionAgent(agent: EffectiveAgent): SessionAgent {
+  return { type: "agent", ...agent, multiagent: snapshotOf(agent.multiagent) };
+}
+
+/** The snapshot after `sessions.update`: tools and MCP servers are replaced where given. */
+export function updatedSessionAgent(
+  current: SessionAgent,
+  update: NonNullable<SessionUpdateParams["agent"]>,
+): SessionAgent {
+  const { tools, mcp_servers } = update;
+  const updated: SessionAgent = {
+    ...current,
+    ...(tools === undefined ? {} : { tools: resolvedTools(tools) }),
+    ...(mcp_servers === undefined ? {} : { mcp_servers }),
+  };
+  assertToolRules(updated.tools, updated.mcp_servers);
+  return updated;
+}
+
+/** True if `multiagent` lets the agent delegate or ask an advisor. */
+export function delegates(multiagent: Multiagent | SessionMultiagent | null): boolean {
+  if (multiagent === null) return false;
+  if (multiagent.type === "coordinator") return true;
+  const { advisor, subagents, workflows } = multiagent;
+  return [advisor, subagents, workflows].some((part) => part.type === "enabled");
+}
+
+function snapshotOf(multiagent: Multiagent | null): SessionMultiagent | null {
+  if (multiagent === null) return null;
+  if (multiagent.type === "coordinator") throw new Error("a coordinator cannot be snapshot yet");
+  const { type, advisor, subagents, workflows } = multiagent;
+  return { type, advisor, subagents: disabled(subagents), workflows: disabled(workflows) };
+}
+
+function disabled(delegation: Delegation): Extract<Delegation, { type: "disabled" }> {
+  if (delegation.type === "enabled") throw new Error("delegation cannot be snapshot yet");
+  return delegation;
+}
+
+function withoutEffort(model: NonNullable<AgentWithOverridesParams["model"]>) {
+  return typeof model === "string" ? model : { ...model, effort: null };
+}

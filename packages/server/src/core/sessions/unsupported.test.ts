@@ -1,0 +1,198 @@
+import {
+  type Agent,
+  AgentCreateParams,
+  type EnvironmentConfig,
+  SessionCreateParams,
+} from "@drover/api";
+import { describe, expect, test } from "vitest";
+import { newDefinition } from "../agents/definition.ts";
+import { overriddenAgent } from "../agents/session-agent.ts";
+import { newEnvironment } from "../environments/definition.ts";
+import { unsupportedParts } from "./unsupported.ts";
+
+const self = { id: "agent_1", version: 1 };
+
+function agent(fields: object): Agent {
+  const params = AgentCreateParams.parse({ name: "a", model: "m", ...fields });
+  return {
+    ...newDefinition(params, { self, find: () => undefined }),
+    ...self,
+    type: "agent",
+    created_at: "t",
+    updated_at: "t",
+    archived_at: null,
+  };
+}
+
+function parts(given: { agent?: object; environment?: EnvironmentConfig; session?: object }) {
+  const params = SessionCreateParams.parse({
+    agent: "agent_1",
+    environment_id: "env_1",
+    ...given.session,
+  });
+  const environment = given.environment ?? newEnvironment({ name: "e" }).config;
+  return unsupportedParts(overriddenAgent(agent(given.agent ?? {})), environment, params);
+}
+
+function toolset(fields: object) {
+  return { tools: [{ type: "agent_toolset_20260401", ...fields }] };
+}
+const ask = { type: "always_ask" };
+
+function cloud(config: object): EnvironmentConfig {
+  return newEnvironment({ name: "e", config: { type: "cloud", ...config } }).config;
+}
+
+describe("what cannot be honoured is named", () => {
+  test.each<[string, Parameters<typeof parts>[0], string[]]>([
+    [
+      "a question before a tool",
+      { agent: toolset({ configs: [{ name: "bash", permission_policy: ask }] }) },
+      ["agent.tools.0 permission_policy always_ask for bash"],
+    ],
+    [
+      "a question by default, for each tool without its own policy",
+      {
+        agent: toolset({
+          default_config: { permission_policy: { type: "auto" } },
+          configs: [
+            { name: "bash", permission_policy: { type: "always_allow" } },
+            { name: "read", enabled: false },
+          ],
+        }),
+      },
+      ["edit", "write", "glob", "grep"].map(
+        (name) => `agent.tools.0 permission_policy auto for ${name}`,
+      ),
+    ],
+    [
+      "an MCP toolset",
+      {
+        agent: {
+          tools: [{ type: "mcp_toolset", mcp_server_name: "s" }],
+          mcp_servers: [{ type: "url", name: "s", url: "https://h" }],
+        },
+      },
+      ["agent.tools.0 (mcp_toolset for s)"],
+    ],
+    [
+      "a custom tool",
+      {
+        agent: {
+          tools: [
+            { type: "custom", name: "t", description: "d", input_schema: { type: "object" } },
+          ],
+        },
+      },
+      ["agent.tools.0 (custom tool t)"],
+    ],
+    ["skills", { agent: { skills: [{ type: "anthropic", skill_id: "xlsx" }] } }, ["agent.skills"]],
+    [
+      "delegation",
+      { agent: { multiagent: { type: "multiagent_20261001" } } },
+      ["agent.multiagent of type multiagent_20261001"],
+    ],
+    [
+      "a coordinator",
+      { agent: { multiagent: { type: "coordinator", agents: [{ type: "self" }] } } },
+      ["agent.multiagent of type coordinator"],
+    ],
+    [
+      "a region",
+      { agent: { model: { id: "m", inference_geo: "us" } } },
+      ["agent.model.inference_geo"],
+    ],
+    [
+      "another identity",
+      { agent: { execution_identity: { type: "aws_role", role_arn: "arn" } } },
+      ["agent.execution_identity of type aws_role"],
+    ],
+    [
+      "packages",
+      { environment: cloud({ packages: { pip: ["x"], apt: ["y"] } }) },
+      ["environment.config.packages.apt", "environment.config.packages.pip"],
+    ],
+    [
+      "a customer's workers",
+      { environment: { type: "self_hosted" } },
+      ["an environment of type self_hosted"],
+    ],
+    ["vaults", { session: { vault_ids: ["vlt_1"] } }, ["vault_ids"]],
+    [
+      "a budget",
+      {
+        session: { budget: { type: "limit", max_list_cost: { amount: "1", currency: "USD" } } },
+      },
+      ["budget"],
+    ],
+    [
+      "resources other than files",
+      {
+        session: {
+          resources: [
+            { type: "file", file_id: "file_1" },
+            { type: "github_repository", url: "https://github.com/a/b" },
+            { type: "memory_store", memory_store_id: "memstore_1" },
+          ],
+        },
+      },
+      ["resources.1 of type github_repository", "resources.2 of type memory_store"],
+    ],
+    [
+      "an outcome",
+      {
+        session: {
+          initial_events: [
+            {
+              type: "user.define_outcome",
+              description: "d",
+              rubric: { type: "text", content: "r" },
+            },
+          ],
+        },
+      },
+      ["initial_events.0 of type user.define_outcome"],
+    ],
+    [
+      "several at once",
+      {
+        agent: { skills: [{ type: "custom", skill_id: "k" }] },
+        session: { vault_ids: ["vlt_1"] },
+      },
+      ["agent.skills", "vault_ids"],
+    ],
+  ])("%s", (_, given, expected) => {
+    expect(parts(given)).toEqual(expected);
+  });
+});
+
+describe("what is harmless runs", () => {
+  const off = { type: "disabled" };
+  test.each<[string, Parameters<typeof parts>[0]]>([
+    ["the plain toolset", { agent: toolset({}) }],
+    [
+      "a question before a tool that is off, or that is never offered",
+      {
+        agent: toolset({
+          configs: [
+            { name: "bash", enabled: false, permission_policy: ask },
+            { name: "web_fetch", permission_policy: ask },
+          ],
+        }),
+      },
+    ],
+    [
+      "delegation that is off",
+      {
+        agent: { multiagent: { type: "multiagent_20261001", subagents: off, workflows: off } },
+      },
+    ],
+    [
+      "limited networking, for there is none at all",
+      { environment: cloud({ networking: { type: "limited", allowed_hosts: ["a.b"] } }) },
+    ],
+    ["empty lists", { session: { vault_ids: [], resources: [], initial_events: [] } }],
+  ])("%s", (_, given) => {
+    expect(parts(given)).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import {
+  type EnvironmentConfig,
+  packageManagers,
+  type SandboxToolName,
+  type SessionAgent,
+  type SessionCreateParams,
+  sandboxToolNames,
+  type Tool,
+  type ToolDefaults,
+} from "@drover/api";
+import { delegates, type EffectiveAgent } from "../agents/session-agent.ts";
+
+/**
+ * What of a new session this version cannot honour, each as a phrase that names it; empty if it can
+ * run. Whoever asked for a limit, a question or a credential must not get a session that silently
+ * goes without.
+ */
+export function unsupportedParts(
+  agent: EffectiveAgent | SessionAgent,
+  environment: EnvironmentConfig,
+  params: Pick<SessionCreateParams, "resources" | "vault_ids" | "budget" | "initial_events">,
+): string[] {
+  return [
+    ...unsupportedAgentParts(agent),
+    ...unsupportedEnvironmentParts(environment),
+    ...unsupportedParamParts(params),
+  ];
+}
+
+/** The agent's own part, also for changes to a session's agent. */
+export function unsupportedAgentParts(agent: EffectiveAgent | SessionAgent): string[] {
+  return [
+    ...agent.tools.flatMap(unsupportedToolParts),
+    ...(agent.skills.length > 0 ? ["agent.skills"] : []),
+    ...(delegates(agent.multiagent) ? [`agent.multiagent of type ${agent.multiagent?.type}`] : []),
+    ...(agent.model.inference_geo === undefined ? [] : ["agent.model.inference_geo"]),
+    ...(agent.execution_identity.type === "service_account"
+      ? []
+      : [`agent.execution_identity of type ${agent.execution_identity.type}`]),
+  ];
+}
+
+function unsupportedToolParts(tool: Tool, index: number): string[] {
+  switch (tool.type) {
+    case "mcp_toolset":
+      return [`agent.tools.${index} (mcp_toolset for ${tool.mcp_server_name})`];
+    case "custom":
+      return [`agent.tools.${index} (custom tool ${tool.name})`];
+    default:
+      return sandboxToolNames.flatMap((name) => {
+        const { enabled, permission_policy: policy } = settingsOf(tool, name);
+        if (!enabled || policy.type === "always_allow") return [];
+        return [`agent.tools.${index} permission_policy ${policy.type} for ${name}`];
+      });
+  }
+}
+
+function settingsOf(
+  toolset: Extract<Tool, { type: "agent_toolset_20260401" }>,
+  name: SandboxToolName,
+): ToolDefaults {
+  return toolset.configs.find((config) => config.name === name) ?? toolset.default_config;
+}
+
+/** A sandbox has no network at all, which is narrower than any `networking`. */
+function unsupportedEnvironmentParts(environment: EnvironmentConfig): string[] {
+  if (environment.type === "self_hosted") return ["an environment of type self_hosted"];
+  return packageManagers
+    .filter((manager) => environment.packages[manager].length > 0)
+    .map((manager) => `environment.config.packages.${manager}`);
+}
+
+function unsupportedParamParts(
+  params: Pick<SessionCreateParams, "resources" | "vault_ids" | "budget" | "initial_events">,
+): string[] {
+  const resources = (params.resources ?? []).flatMap(({ type }, index) =>
+    type === "file" ? [] : [`resources.${index} of type ${type}`],
+  );
+  const events = (params.initial_events ?? []).flatMap(({ type }, index) =>
+    type === "user.message" ? [] : [`initial_events.${index} of type ${type}`],
+  );
+  return [
+    ...resources,
+    ...((params.vault_ids ?? []).length > 0 ? ["vault_ids"] : []),
+    ...(params.budget === undefined || params.budget === null ? [] : ["budget"]),
+    ...events,
+  ];
+}
