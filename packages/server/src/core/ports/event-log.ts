@@ -27,6 +27,8 @@ export interface EventRange {
 export interface EventReader {
   /** A slice by position; fewer than `limit` only at the end or after 16 MB. */
   getEvents(key: SessionKey, range: EventRange): Promise<readonly LogEvent[]>;
+  /** The place of a committed event; undefined if the session has none with this id. */
+  findSeq(key: SessionKey, eventId: string): Promise<number | undefined>;
   /** Input not yet taken up, in order of arrival. */
   getInbox(key: SessionKey): Promise<readonly InboxEvent[]>;
 }

@@ -1,0 +1,98 @@
+import { NotFoundError, StoreUnavailableError } from "../core/errors.ts";
+import type { Announcements } from "../core/ports/announcements.ts";
+import type { SessionKey } from "../core/ports/event-log.ts";
+import type { SessionRecord } from "../core/ports/sessions.ts";
+import type { Store } from "../core/ports/store.ts";
+import { SessionFeed } from "./streams-feed.ts";
+import { PreviewBuffer, type PreviewType } from "./streams-previews.ts";
+
+/** A client may send first and open its stream this much later, and misses nothing of the answer. */
+const LATE_MS = 60_000;
+
+export interface StreamDeps {
+  readonly store: Store;
+  readonly announcements: Announcements;
+}
+
+export interface StreamRequest {
+  readonly key: SessionKey;
+  /** Set for a thread's own stream. */
+  readonly threadId?: string | undefined;
+  /** What the reader wants to see in the making. */
+  readonly previews: ReadonlySet<PreviewType>;
+}
+
+export interface OpenStream {
+  readonly feed: SessionFeed;
+  close(): void;
+}
+
+/**
+ * Attaches a reader to a session: everything committed from when this resolves on reaches the feed.
+ * `wake` is called whenever there may be something to pull. Rejects with `NotFoundError`.
+ */
+export async function openStream(
+  { store, announcements }: StreamDeps,
+  request: StreamRequest,
+  wake: () => void,
+): Promise<OpenStream> {
+  const { key, threadId } = request;
+  let feed: SessionFeed | undefined;
+  let hasMissed = false;
+  // First of all, so that nothing falls between looking and listening.
+  const close = announcements.subscribe(key.sessionId, (announcement) => {
+    if (feed === undefined) hasMissed = true;
+    else feed.hear(announcement);
+    wake();
+  });
+  try {
+    const inbox = await store.events.getInbox(key);
+    const session = await getLiveSession(store, key, threadId);
+    feed = new SessionFeed(
+      store,
+      {
+        key,
+        threadId,
+        previewThreadId: threadId ?? session.thread_id,
+        after: await attach(store, key, session),
+        attachedAt: session.last_seq,
+        inbox,
+      },
+      new PreviewBuffer(request.previews),
+    );
+    if (hasMissed) feed.recheck();
+    return { feed, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+async function getLiveSession(
+  store: Store,
+  key: SessionKey,
+  threadId: string | undefined,
+): Promise<SessionRecord> {
+  const session = await store.sessions.find(key);
+  if (session === undefined || session.deleted_at !== null) {
+    throw new NotFoundError(`there is no session ${key.sessionId}`);
+  }
+  if (threadId !== undefined && threadId !== session.thread_id) {
+    throw new NotFoundError(`session ${key.sessionId} has no thread ${threadId}`);
+  }
+  return session;
+}
+
+/** The `seq` after which the stream starts: now, or where input began that nobody has watched yet. */
+async function attach(store: Store, key: SessionKey, session: SessionRecord): Promise<number> {
+  // Most readers come before their input; they cost no write.
+  if (session.input_seq === null) return session.last_seq;
+  try {
+    const inputSeq = await store.write((tx) => tx.sessions.attachStream(key, LATE_MS));
+    return Math.min(inputSeq ?? session.last_seq, session.last_seq);
+  } catch (error) {
+    // Reading goes on while nothing can be written; such a stream is live only.
+    if (error instanceof StoreUnavailableError) return session.last_seq;
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import { Hono } from "hono";
+import { createAgents } from "../app/agents.ts";
+import { createEnvironments } from "../app/environments.ts";
+import type { Cursors } from "../app/pagination.ts";
+import type { Announcements } from "../core/ports/announcements.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Store } from "../core/ports/store.ts";
+import { newId } from "../lib/new-id.ts";
+import { authenticate } from "./auth.ts";
+import type { AppEnv, HttpLog } from "./context.ts";
+import { respondNotFound, respondWithError } from "./errors.ts";
+import { createWrite } from "./once.ts";
+import { agentRoutes } from "./routes/agents.ts";
+import { environmentRoutes } from "./routes/environments.ts";
+import { eventRoutes } from "./routes/events.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { sessionRoutes } from "./routes/sessions.ts";
+import { threadRoutes } from "./routes/threads.ts";
+import { unbuiltRoutes } from "./routes/unbuilt.ts";
+import { STREAM_LIMITS, type StreamLimits, Streams } from "./sse.ts";
+import { checkVersion } from "./versions.ts";
+
+export interface AppDeps {
+  readonly store: Store;
+  readonly announcements: Announcements;
+  readonly cursors: Cursors;
+  readonly clock: Clock;
+  readonly log: HttpLog;
+  /** Aborted when the server stops: open streams end, new ones and `/ready` are refused. */
+  readonly shutdown: AbortSignal;
+  /** Ends the hand of a session that was deleted. Must not throw; is not waited for. */
+  readonly disposeHand: (handId: string) => void;
+  readonly streamLimits?: Partial<StreamLimits>;
+}
+
+/** The HTTP API on the given adapters. Knows no port and no socket; see `listen`. */
+export function createApp(deps: AppDeps): Hono<AppEnv> {
+  const { store, log, shutdown } = deps;
+  const app = new Hono<AppEnv>();
+  app.onError(respondWithError(log));
+  app.notFound(respondNotFound);
+  app.use(async (c, next) => {
+    const requestId = newId("req");
+    c.set("requestId", requestId);
+    c.header("request-id", requestId);
+    await next();
+  });
+  app.route("/", healthRoutes(store, shutdown));
+  app.use("/v1/*", authenticate(store.apiKeys), checkVersion());
+  mountResources(app, deps);
+  app.route("/", unbuiltRoutes());
+  return app;
+}
+
+function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
+  const { store, cursors, clock, log, shutdown } = deps;
+  const limits = { ...STREAM_LIMITS, ...deps.streamLimits };
+  const options = {
+    ...deps,
+    write: createWrite({ store }),
+    streams: new Streams({ limits, log, shutdown }),
+    now: () => new Date(clock.now()).toISOString(),
+    agents: createAgents({ store, cursors, newId }),
+    environments: createEnvironments({ store, cursors, newId }),
+  };
+  app.route("/", agentRoutes(options));
+  app.route("/", environmentRoutes(options));
+  app.route("/", sessionRoutes(options));
+  app.route("/", eventRoutes(options));
+  app.route("/", threadRoutes(options));
+}

@@ -1,0 +1,47 @@
+import { ClientEventParams, EventListQuery, EventStreamQuery } from "@drover/api";
+import { Hono } from "hono";
+import { z } from "zod";
+import { sendEvents } from "../../app/events.ts";
+import { listEvents } from "../../app/events-list.ts";
+import type { Cursors } from "../../app/pagination.ts";
+import { openStream } from "../../app/streams.ts";
+import type { Announcements } from "../../core/ports/announcements.ts";
+import type { Store } from "../../core/ports/store.ts";
+import { readJson } from "../body.ts";
+import type { AppEnv } from "../context.ts";
+import { sessionKey } from "../keys.ts";
+import type { Write } from "../once.ts";
+import { parseQuery, refuseQuery } from "../parse.ts";
+import type { Streams } from "../sse.ts";
+
+const SEND_MAX = 100;
+const EventSendParams = z.strictObject({
+  events: z.array(ClientEventParams).min(1).max(SEND_MAX),
+});
+
+interface Options {
+  readonly store: Store;
+  readonly announcements: Announcements;
+  readonly cursors: Cursors;
+  readonly write: Write;
+  readonly streams: Streams;
+}
+
+export function eventRoutes(options: Options): Hono<AppEnv> {
+  const { write, streams } = options;
+  return new Hono<AppEnv>()
+    .post("/v1/sessions/:session_id/events", async (c) => {
+      refuseQuery(c);
+      const { value, bytes } = await readJson(c, EventSendParams);
+      return await write(c, (tx) => sendEvents(tx, sessionKey(c), value.events), bytes);
+    })
+    .get("/v1/sessions/:session_id/events", async (c) => {
+      const query = parseQuery(c, EventListQuery);
+      return c.json(await listEvents(options, { key: sessionKey(c), query }));
+    })
+    .get("/v1/sessions/:session_id/events/stream", async (c) => {
+      const previews = new Set(parseQuery(c, EventStreamQuery).event_deltas);
+      const request = { key: sessionKey(c), previews };
+      return await streams.respond(c, (wake) => openStream(options, request, wake));
+    });
+}

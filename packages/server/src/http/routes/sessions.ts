@@ -1,0 +1,67 @@
+import { SessionCreateParams, SessionListQuery, SessionUpdateParams } from "@drover/api";
+import { Hono } from "hono";
+import type { Cursors } from "../../app/pagination.ts";
+import { archiveSession, deleteSession, getSession, listSessions } from "../../app/sessions.ts";
+import { createSession } from "../../app/sessions-create.ts";
+import { updateSession } from "../../app/sessions-update.ts";
+import type { Store } from "../../core/ports/store.ts";
+import { readEmpty, readJson } from "../body.ts";
+import type { AppEnv } from "../context.ts";
+import { sessionKey } from "../keys.ts";
+import type { Write } from "../once.ts";
+import { parseQuery, refuseQuery } from "../parse.ts";
+
+export interface SessionRouteOptions {
+  readonly store: Store;
+  readonly cursors: Cursors;
+  readonly write: Write;
+  /** RFC 3339 with milliseconds. */
+  readonly now: () => string;
+  /** Ends the hand of a session that was deleted; is not waited for. */
+  readonly disposeHand: (handId: string) => void;
+}
+
+export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
+  const { store, write, now } = options;
+  return new Hono<AppEnv>()
+    .post("/v1/sessions", async (c) => {
+      refuseQuery(c);
+      const { value, bytes } = await readJson(c, SessionCreateParams);
+      const { workspaceId } = c.get("principal");
+      return await write(c, (tx) => createSession(tx, workspaceId, value), bytes);
+    })
+    .get("/v1/sessions", async (c) => {
+      const query = parseQuery(c, SessionListQuery);
+      const { workspaceId } = c.get("principal");
+      return c.json(await listSessions(options, { workspaceId, query, now: now() }));
+    })
+    .get("/v1/sessions/:session_id", async (c) => {
+      refuseQuery(c);
+      return c.json(await getSession(store, { key: sessionKey(c), now: now() }));
+    })
+    .post("/v1/sessions/:session_id", async (c) => {
+      refuseQuery(c);
+      const { value, bytes } = await readJson(c, SessionUpdateParams);
+      return await write(c, (tx) => updateSession(tx, sessionKey(c), value), bytes);
+    })
+    .delete("/v1/sessions/:session_id", async (c) => {
+      refuseQuery(c);
+      let handId: string | undefined;
+      const response = await write(
+        c,
+        async (tx) => {
+          const result = await deleteSession(tx, sessionKey(c));
+          handId = result.handId;
+          return result.deleted;
+        },
+        undefined,
+      );
+      if (handId !== undefined) options.disposeHand(handId);
+      return response;
+    })
+    .post("/v1/sessions/:session_id/archive", async (c) => {
+      refuseQuery(c);
+      await readEmpty(c);
+      return await write(c, (tx) => archiveSession(tx, sessionKey(c)), undefined);
+    });
+}

@@ -1,0 +1,167 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { createCursors } from "../app/pagination.ts";
+import type { KeyRole } from "../core/ports/records.ts";
+import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
+import { newId } from "../lib/new-id.ts";
+import { systemClock } from "../lib/system-clock.ts";
+import { LocalAnnouncements } from "../store/local-announcements.ts";
+import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
+import { createApp } from "./app.ts";
+import { listen } from "./listen.ts";
+import type { StreamLimits } from "./sse.ts";
+
+export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** The whole API on a real database in a folder of its own, with one workspace and a key to it. */
+export async function openWorld(options: { streamLimits?: Partial<StreamLimits> } = {}) {
+  const dataFolder = mkdtempSync(join(tmpdir(), "drover-http-"));
+  const thrown: unknown[] = [];
+  const announcements = new LocalAnnouncements((error) => thrown.push(error));
+  const store = openSqliteStore({ dataFolder, clock: systemClock, announcements });
+  const shutdown = new AbortController();
+  const logged: { fields: Readonly<Record<string, unknown>>; message: string }[] = [];
+  const disposed: string[] = [];
+  const record = (fields: Readonly<Record<string, unknown>>, message: string) =>
+    void logged.push({ fields, message });
+  const app = createApp({
+    store,
+    announcements,
+    cursors: createCursors({ key: randomBytes(32) }),
+    clock: systemClock,
+    log: { error: record, warn: record },
+    shutdown: shutdown.signal,
+    disposeHand: (handId) => disposed.push(handId),
+    ...options,
+  });
+  onTestFinished(async () => {
+    shutdown.abort();
+    await store.close();
+    rmSync(dataFolder, { recursive: true });
+  });
+
+  const addKey = async (role: KeyRole, workspaceId = newId("wrkspc")) => {
+    const key = newId("sk-test");
+    await store.write((tx) =>
+      tx.apiKeys.insert({
+        workspace_id: workspaceId,
+        id: newId("apikey"),
+        name: "test",
+        role,
+        key_sha256: createHash("sha256").update(key).digest("hex"),
+        created_at: tx.now,
+        revoked_at: null,
+      }),
+    );
+    return { key, workspaceId };
+  };
+  const { key, workspaceId } = await addKey("admin");
+
+  const request = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ) => {
+    const response = await app.request(path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    // Read as the loosest thing there is: what it must be is what each test says.
+    return { status: response.status, headers: response.headers, body: await response.json() };
+  };
+
+  return {
+    app,
+    store,
+    announcements,
+    shutdown,
+    logged,
+    disposed,
+    thrown,
+    key,
+    workspaceId,
+    addKey,
+    request,
+    /** An agent and an environment to make sessions of. */
+    prepare: async () => {
+      const agent = await request("POST", "/v1/agents", { name: "scout", model: "claude-opus-5" });
+      const environment = await request("POST", "/v1/environments", { name: newId("env") });
+      return { agent: agent.body.id as string, environment_id: environment.body.id as string };
+    },
+    /** The app on a port of its own until the test ends. */
+    listen: async () => {
+      const listener = await listen(app, { host: "127.0.0.1", port: 0 });
+      onTestFinished(async () => {
+        shutdown.abort();
+        await listener.close();
+      });
+      return listener;
+    },
+  };
+}
+
+/** Plays the driver: claims the session and appends under its lease. */
+export async function openHarness({ store, workspaceId }: World, sessionId: string) {
+  const key = { workspaceId, sessionId };
+  const session = await store.sessions.find(key);
+  if (session === undefined) throw new Error(`no session ${sessionId}`);
+  const claims = await store.write((tx) =>
+    tx.queue.claim({ holder: "test", leaseMs: null, limit: 100 }),
+  );
+  const epoch = claims.find((claim) => claim.sessionId === sessionId)?.epoch;
+  if (epoch === undefined) throw new Error(`session ${sessionId} is not due`);
+  const event = (type: string, body: object = {}, id = newId("sevt")) =>
+    ({
+      id,
+      type,
+      thread_id: session.thread_id,
+      cross_posted: false,
+      public: body,
+      private: {},
+    }) as EventDraft;
+  const append = (drafts: readonly EventDraft[], status?: "idle" | "running") =>
+    store.write((tx) =>
+      tx.events.append({ ...key, epoch, drafts, ...(status !== undefined && { status }) }),
+    );
+  const takeInput = async () => {
+    const inbox = await store.events.getInbox(key);
+    return inbox.map(({ arrival: _arrival, accepted_at: _at, ...rest }: InboxEvent) => rest);
+  };
+  return {
+    threadId: session.thread_id,
+    event,
+    append,
+    /** A whole turn: takes up what waits, answers with `text`, and rests. */
+    turn: async (text: string, messageId?: string) => {
+      const agent_name = session.agent.name;
+      const thread = { session_thread_id: session.thread_id, agent_name };
+      const end = { stop_reason: { type: "end_turn" }, stop_details: null };
+      await append(
+        [
+          event("session.status_running"),
+          event("session.thread_status_running", thread),
+          ...(await takeInput()),
+        ],
+        "running",
+      );
+      await append([
+        event("agent.message", { content: [{ type: "text", text }] }, messageId),
+        event("session.thread_status_idle", { ...thread, ...end }),
+      ]);
+      await append([event("session.status_idle", end)], "idle");
+    },
+    release: async () => {
+      const seenSeq = (await store.sessions.find(key))?.last_seq ?? 0;
+      await store.write((tx) => tx.queue.release({ ...key, epoch, seenSeq, wakeAt: null }));
+    },
+  };
+}
