@@ -9,7 +9,12 @@ export function failureSentence(error: unknown): string {
     const sentence = systemSentence(cause);
     if (sentence !== undefined) return sentence;
   }
-  return `Drover stopped: ${chain.map((cause) => cause.message).join(": ")}.`;
+  const whole = chain.find(({ message }) => isSentence(message));
+  return whole?.message ?? `Drover stopped: ${chain.map(({ message }) => message).join(": ")}.`;
+}
+
+function isSentence(message: string): boolean {
+  return /^[A-Z].*\.$/s.test(message);
 }
 
 /** The stacks of an error and its causes, for a person who looks for the reason in the program. */

@@ -1,0 +1,138 @@
+import { join } from "node:path";
+import type { Config } from "../config.ts";
+import type { Sandbox, SandboxCapabilities } from "../core/ports/sandbox.ts";
+import { BubblewrapProvider } from "../hands/sandbox/bubblewrap/bubblewrap-provider.ts";
+import { type Finding, fault, good, limit } from "./doctor-finding.ts";
+import { failureSentence } from "./failure.ts";
+
+const PATIENCE_MS = 60_000;
+const COMMAND_MS = 20_000;
+const OUTPUT_BYTES_MAX = 64 * 1024;
+
+/** Runs a real sandbox and tries, from inside, what must not be possible. */
+export async function examineSandbox(config: Config, folder: string): Promise<Finding[]> {
+  const provider = new BubblewrapProvider({
+    dataFolder: folder,
+    blobPath: (workspaceId, sha256) => join(folder, workspaceId, sha256),
+    ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
+  });
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const request = { workspaceId: "doctor", handId: "hand_doctor", recipe: RECIPE };
+  try {
+    const start = performance.now();
+    const sandbox = await provider.provision(request, signal);
+    const first = await run(sandbox, "echo ready", signal);
+    if (first !== "ready\n") return [fault("sandbox", `a command said ${JSON.stringify(first)}`)];
+    const ms = Math.round(performance.now() - start);
+    return [
+      good("sandbox", `made, and a command run, in ${ms} ms`),
+      ...(await tryToGetOut(sandbox, signal)),
+      ...limits(await provider.capabilities(signal)),
+    ];
+  } catch (error) {
+    return [fault("sandbox", failureSentence(error))];
+  } finally {
+    await provider.dispose(request.handId);
+  }
+}
+
+const RECIPE = {
+  provider: "bubblewrap",
+  base: { type: "host" },
+  mounts: [],
+  network: { type: "none" },
+} as const;
+
+interface Attempt {
+  readonly subject: string;
+  readonly command: string;
+  /** What the command says where the sandbox holds. */
+  readonly expected: string;
+  readonly means: string;
+}
+
+const ATTEMPTS: readonly Attempt[] = [
+  {
+    subject: "files",
+    command:
+      "ls /etc/shadow /etc/fstab /root /home /var/lib 2>/dev/null | grep -q . || echo hidden",
+    expected: "hidden\n",
+    means: "the host's files are not readable, but for its programs",
+  },
+  {
+    subject: "programs",
+    command: "touch /usr/bin/drover-doctor 2>/dev/null || echo read-only",
+    expected: "read-only\n",
+    means: "the host's programs cannot be changed",
+  },
+  {
+    subject: "network",
+    command: "sed 1,2d /proc/net/dev | cut -d: -f1 | tr -d ' '",
+    expected: "lo\n",
+    means: "there is none but the sandbox's own loopback",
+  },
+  {
+    subject: "processes",
+    // The first process is the sandbox's own, not the machine's.
+    command: "cat /proc/1/comm",
+    expected: "bwrap\n",
+    means: "the host's processes are not seen",
+  },
+];
+
+/** What must not be possible inside, each tried once. */
+export async function tryToGetOut(
+  sandbox: Pick<Sandbox, "exec">,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const attempt of ATTEMPTS) findings.push(await tryOut(sandbox, attempt, signal));
+  return findings;
+}
+
+async function tryOut(
+  sandbox: Pick<Sandbox, "exec">,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const said = await run(sandbox, attempt.command, signal);
+  return said === attempt.expected
+    ? good(attempt.subject, attempt.means)
+    : fault(attempt.subject, `not so: ${attempt.means}; the sandbox said ${JSON.stringify(said)}`);
+}
+
+async function run(
+  sandbox: Pick<Sandbox, "exec">,
+  command: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  await sandbox.exec(
+    { command, timeoutMs: COMMAND_MS },
+    (chunk) => {
+      chunks.push(chunk);
+    },
+    signal,
+  );
+  return Buffer.concat(chunks).subarray(0, OUTPUT_BYTES_MAX).toString("utf8");
+}
+
+function limits(capabilities: SandboxCapabilities): Finding[] {
+  const users =
+    capabilities.mode === "root"
+      ? good("users", "each sandbox has a host user id of its own")
+      : limit("users", "all sandboxes have this user's id; run as root to separate them");
+  const kinds = [
+    ["memory", capabilities.memoryLimit],
+    ["processor", capabilities.cpuLimit],
+    ["processes", capabilities.processLimit],
+    ["disk", capabilities.diskLimit],
+  ] as const;
+  const enforced = kinds.filter(([, isEnforced]) => isEnforced).map(([kind]) => kind);
+  const open = kinds.filter(([, isEnforced]) => !isEnforced).map(([kind]) => kind);
+  return [
+    users,
+    ...(enforced.length === 0 ? [] : [good("limits", `on ${enforced.join(", ")}`)]),
+    ...(open.length === 0 ? [] : [limit("limits", `none on ${open.join(", ")}`)]),
+  ];
+}
