@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdir, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HANDS_RUNNING_EXIT_CODE, readHandsFile } from "../hands/protocol/hands-file.ts";
@@ -44,36 +44,41 @@ export function handsSpawner(options: SpawnHandsOptions): StartHands {
   };
 }
 
-function launch({ command, args, env, dataDir }: SpawnHandsOptions, logFd: number): ChildProcess {
-  const child = spawn(command, args, {
+/** A child and what became of it; its listeners are there before anything can be missed. */
+interface Child {
+  ending: Start | undefined;
+}
+
+function launch({ command, args, env, dataDir }: SpawnHandsOptions, logFd: number): Child {
+  const child: Child = { ending: undefined };
+  const process = spawn(command, args, {
     cwd: dataDir,
     detached: true,
     env,
     stdio: ["ignore", logFd, logFd],
   });
-  // The server may end while the hands live on.
-  child.unref();
-  return child;
-}
-
-async function waitForStart(
-  child: ChildProcess,
-  isPublished: () => Promise<boolean>,
-  signal: AbortSignal,
-): Promise<Start> {
-  let exit: Start | undefined;
-  child.once("error", (error) => {
-    exit = { type: "failed", why: `${child.spawnfile} could not be run (${error.message})` };
+  process.once("error", (error) => {
+    child.ending = { type: "failed", why: `${command} could not be run (${error.message})` };
   });
-  child.once("exit", (code, killedBy) => {
-    exit =
+  process.once("exit", (code, killedBy) => {
+    child.ending =
       code === HANDS_RUNNING_EXIT_CODE
         ? { type: "others" }
         : { type: "failed", why: `they ended at once (${killedBy ?? `exit code ${code}`})` };
   });
+  // The server may end while the hands live on.
+  process.unref();
+  return child;
+}
+
+async function waitForStart(
+  child: Child,
+  isPublished: () => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<Start> {
   while (!signal.aborted) {
     if (await isPublished()) return { type: "published" };
-    if (exit) return exit;
+    if (child.ending) return child.ending;
     await systemClock.sleepUntil(systemClock.now() + LOOK_MS, signal);
   }
   // It is left alone: it may be ending what an earlier boot left behind, and will be found later.

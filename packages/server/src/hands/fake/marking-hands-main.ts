@@ -1,20 +1,30 @@
-import { appendFile, mkdir, readFile } from "node:fs/promises";
+import { access, appendFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobRef, Blobs } from "../../core/ports/blobs.ts";
+import { armFailPoint, type FailPointPlan } from "../../lib/fail-point.ts";
 import { systemClock } from "../../lib/system-clock.ts";
 import { HandsRunningError, type HandsTimes, runHands } from "../main.ts";
 import { HANDS_RUNNING_EXIT_CODE } from "../protocol/hands-file.ts";
 import type { RunTool } from "../runtime/call-runner.ts";
 import { ScriptedProvider } from "./scripted-provider.ts";
 
-/**
- * The hands process as it is, but for the sandboxes: its one tool notes that it ran in a file of the
- * data folder, and ends at once or when another file tells it to. Started by tests as
- * `node marking-hands-main.ts <data folder> <times as JSON> <unsafe names>`.
- */
-export const MARKS_FOLDER = "marks";
+/** What a test says to the process, as JSON in its one argument. */
+export interface MarkingHandsOptions {
+  readonly dataDir: string;
+  readonly times?: Partial<HandsTimes>;
+  readonly unsafeForgetCalls?: boolean;
+  readonly failPoint?: FailPointPlan;
+  /** The proof that earlier sandboxes are gone takes until this file is there. */
+  readonly reapUntil?: string;
+}
 
-const [dataDir = "", times = "{}", unsafe = ""] = process.argv.slice(2);
+/**
+ * The hands process as it is, but for the sandboxes: its one tool notes in a file of the data folder
+ * that it ran, and ends at once or when another file tells it to.
+ */
+const options = JSON.parse(process.argv[2] ?? "{}") as MarkingHandsOptions;
+const { dataDir } = options;
+const marks = join(dataDir, "marks");
 
 const noBlobs: Blobs = {
   put: () => Promise.reject<BlobRef>(new Error("a marking hand has no outputs")),
@@ -24,36 +34,51 @@ const noBlobs: Blobs = {
 
 const mark: RunTool = async (sandbox, { input }, onOutput, signal) => {
   const name = String(input["mark"]);
-  const folder = join(dataDir, MARKS_FOLDER);
-  await mkdir(folder, { recursive: true });
-  await appendFile(join(folder, sandbox.handId), `${name}\n`);
+  await mkdir(marks, { recursive: true });
+  await appendFile(join(marks, sandbox.handId), `${name}\n`);
   onOutput(Buffer.from(`begun ${name}\n`));
-  while (input["waits"] && !signal.aborted && !(await isReleased(folder, sandbox.handId, name))) {
+  while (input["waits"] && !signal.aborted && !(await isReleased(sandbox.handId, name))) {
     await systemClock.sleepUntil(systemClock.now() + 10, signal);
   }
   return { content: [{ type: "text", text: name }], is_error: false };
 };
 
-async function isReleased(folder: string, handId: string, name: string): Promise<boolean> {
-  const released = await readFile(join(folder, `${handId}.released`), "utf8").catch(() => "");
+async function isReleased(handId: string, name: string): Promise<boolean> {
+  const released = await readFile(join(marks, `${handId}.released`), "utf8").catch(() => "");
   return released.split("\n").includes(name);
+}
+
+const provider = new ScriptedProvider();
+provider.reap = async () => {
+  const { reapUntil } = options;
+  while (reapUntil !== undefined && !(await exists(reapUntil))) {
+    await systemClock.sleepUntil(systemClock.now() + 10, ending.signal);
+  }
+};
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 const ending = new AbortController();
 process.once("SIGTERM", () => ending.abort());
+armFailPoint(options.failPoint);
 try {
   await runHands({
     dataDir,
     adapters: () => ({
-      provider: new ScriptedProvider(),
+      provider,
       blobs: noBlobs,
       runTool: mark,
       clock: systemClock,
       report: (event, fields) => process.stderr.write(`${event} ${JSON.stringify(fields)}\n`),
     }),
     signal: ending.signal,
-    times: JSON.parse(times) as Partial<HandsTimes>,
-    unsafeForgetCalls: unsafe.includes("journal"),
+    times: options.times ?? {},
+    unsafeForgetCalls: options.unsafeForgetCalls ?? false,
   });
 } catch (error) {
   process.exitCode = error instanceof HandsRunningError ? HANDS_RUNNING_EXIT_CODE : 1;

@@ -1,56 +1,190 @@
-import { appendFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect } from "vitest";
-import { type HandsWorld, testHands } from "../../core/ports/hands.testsuite.ts";
-import { systemClock } from "../../lib/system-clock.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { testHands } from "../../core/ports/hands.testsuite.ts";
+import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import { FAIL_POINTS, type FailPoint } from "../../lib/fail-point.ts";
 import { handsSpawner } from "../../serve/spawn-hands.ts";
-import { LocalHands } from "./hands-client.ts";
-import { readHandsFile } from "./hands-file.ts";
+import { makeCall } from "../fake/make-call.ts";
+import type { MarkingHandsOptions } from "../fake/marking-hands-main.ts";
+import { type MarkingWorld, markingHandsArgs, openMarkingWorld } from "../fake/marking-world.ts";
 
-const ENTRY = join(import.meta.dirname, "../fake/marking-hands-main.ts");
+testHands(() => openMarkingWorld(spawner()));
 
-testHands(openWorld);
+test("starts nothing until a call needs it, and then one process for all who ask", async () => {
+  await using world = await openMarkingWorld(spawner());
+  expect(await world.pid()).toBeUndefined();
+  const boots = await Promise.all(
+    ["hand_1", "hand_2", "hand_3"].map((handId) => world.hands.locate(handId, never())),
+  );
+  expect(new Set(boots.map(({ hands_boot }) => hands_boot)).size).toBe(1);
+});
 
-async function openWorld(): Promise<HandsWorld> {
-  const dataDir = await mkdtemp(join(tmpdir(), "drover-hands-"));
-  const marks = join(dataDir, "marks");
-  await mkdir(marks);
-  const start = handsSpawner({
-    dataDir,
-    command: process.execPath,
-    args: ["--conditions=source", ENTRY, dataDir],
-    env: {},
-  });
-  const hands = new LocalHands({ dataDir, start, clock: systemClock });
-  return {
-    hands,
-    call: (mark, { waits } = { waits: false }) => ({ name: "mark", input: { mark, waits } }),
-    runs: async (handId, mark) => {
-      const lines = await readFile(join(marks, handId), "utf8").catch(() => "");
-      return lines.split("\n").filter((line) => line === mark).length;
-    },
-    release: (handId, mark) => appendFile(join(marks, `${handId}.released`), `${mark}\n`),
-    killBoot: () => kill(dataDir),
-    [Symbol.asyncDispose]: async () => {
-      hands.close();
-      await kill(dataDir);
-      await rm(dataDir, { recursive: true });
-    },
+test("starts nothing to cancel or settle", async () => {
+  await using world = await openMarkingWorld(spawner());
+  await world.hands.cancel(makeCall());
+  await world.hands.settle(makeCall());
+  expect(await world.pid()).toBeUndefined();
+});
+
+test("goes on with a call whose brain was killed with its whole process group", async () => {
+  await using world = await openMarkingWorld(spawner());
+  const { hands_boot } = await world.hands.locate("hand_1", never());
+  const call = makeCall({ handsBoot: hands_boot, ...world.call("lasting", { waits: true }) });
+  await world.killBoot();
+  const brain = startBrain(world.dataDir, call);
+  await expect.poll(() => world.runs("hand_1", "lasting"), { timeout: 20_000 }).toBe(1);
+  process.kill(-(brain.pid ?? 0), "SIGKILL");
+  await once(brain, "exit");
+  const boot = await world.hands.locate("hand_1", never());
+  const again = world.hands.execute({ ...call, ...within(boot), epoch: 2 }, never());
+  await world.release("hand_1", "lasting");
+  expect(await again).toMatchObject({ type: "result", is_error: false });
+  expect(await world.runs("hand_1", "lasting")).toBe(1);
+});
+
+test("ends a call at its ceiling though no brain is alive", async () => {
+  await using world = await openMarkingWorld(spawner({ times: { callMs: 200 } }));
+  const call = await begin(world, "endless");
+  expect(await world.hands.execute(call, never())).toMatchObject({ is_error: true });
+});
+
+test("says what hands said that could not start", async () => {
+  const start = (dataDir: string) =>
+    handsSpawner({
+      dataDir,
+      command: process.execPath,
+      args: ["-e", "console.error('bwrap is not installed'); process.exit(3)"],
+      env: {},
+    });
+  await using world = await openMarkingWorld(start);
+  const expected =
+    /No hands can be had: they ended at once \(exit code 3\).*\nbwrap is not installed/;
+  await expect(world.hands.locate("hand_1", never())).rejects.toThrow(expected);
+  const outcome = await world.hands.execute(makeCall(), never());
+  expect(outcome).toEqual({ type: "unavailable", message: expect.stringMatching(expected) });
+  expect(await world.hands.dispose("hand_1")).toBe(false);
+});
+
+test("says that a program that is not there cannot be run", async () => {
+  const start = (dataDir: string) =>
+    handsSpawner({ dataDir, command: "/nowhere/node", args: [], env: {} });
+  await using world = await openMarkingWorld(start);
+  await expect(world.hands.locate("hand_1", never())).rejects.toThrow(
+    "/nowhere/node could not be run",
+  );
+});
+
+test("finds no hands before they proved that nothing of an earlier boot is left", async () => {
+  const start = spawner({ reapUntil: "proved" });
+  await using world = await openMarkingWorld(start, { startDeadlineMs: 500 });
+  await expect(world.hands.locate("hand_1", never())).rejects.toThrow("not ready yet");
+  expect(await world.pid()).toBeUndefined();
+  await writeFile(join(world.dataDir, "proved"), "");
+  await expect.poll(() => world.pid(), { timeout: 20_000 }).toBeDefined();
+  await expect
+    .poll(() => world.hands.locate("hand_1", never()).catch(() => "none"))
+    .toEqual({
+      hand_id: "hand_1",
+      hands_boot: expect.any(String),
+    });
+});
+
+test("runs a call twice when the hands forget calls, so that the suite would notice", async () => {
+  await using world = await openMarkingWorld(spawner({ unsafeForgetCalls: true }));
+  await executeTwice(world);
+  expect(await world.runs("hand_1", "twice")).toBe(2);
+});
+
+test("runs a call twice when the brain forgets that it sent it, so that the suite would notice", async () => {
+  await using world = await openMarkingWorld(spawner(), { unsafeForgetSentCalls: true });
+  await executeTwice(world);
+  expect(await world.runs("hand_1", "twice")).toBe(2);
+});
+
+const CALL_PATH = FAIL_POINTS.filter((name) => /^hands\.(call|reply|settle)\./.test(name));
+
+test.each(CALL_PATH)("runs no call twice when the hands die at %s", async (name) => {
+  // The first answer of all is the one to the search for hands.
+  const nth = name.startsWith("hands.reply.") ? 2 : 1;
+  let failPoint: { name: FailPoint; nth: number } | undefined = { name, nth };
+  // Only the first boot dies: the point may be one that every boot passes.
+  const start = (dataDir: string) => async (signal: AbortSignal) => {
+    const armed = failPoint;
+    failPoint = undefined;
+    const options = armed ? { dataDir, failPoint: armed } : { dataDir };
+    await handsSpawner(command(options))(signal);
   };
+  await using world = await openMarkingWorld(start);
+  const { hands_boot } = await world.hands.locate("hand_1", never());
+  const call = makeCall({ handsBoot: hands_boot, ...world.call("fragile") });
+  const first = await world.hands.execute(call, never());
+  await world.hands.settle(call);
+  const second = await world.hands.execute({ ...call, epoch: 2 }, never());
+  const runs = await world.runs("hand_1", "fragile");
+  expect(runs).toBeLessThanOrEqual(1);
+  expect(["result", "lost"]).toContain(first.type);
+  if (first.type === "result") expect(runs).toBe(1);
+  expect(["lost", "refused"]).toContain(second.type);
+});
+
+function spawner(options: Omit<MarkingHandsOptions, "dataDir"> = {}) {
+  return (dataDir: string) => handsSpawner(command({ dataDir, ...options }));
 }
 
-async function kill(dataDir: string): Promise<void> {
-  const file = await readHandsFile(dataDir);
-  if (!file) return;
-  if (isAlive(file.pid)) process.kill(file.pid, "SIGKILL");
-  await expect.poll(() => isAlive(file.pid)).toBe(false);
+function command(options: MarkingHandsOptions) {
+  const { dataDir } = options;
+  return { dataDir, command: process.execPath, args: markingHandsArgs(options), env: {} };
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+/** Sends a call that waits, and does not wait for it. */
+async function begin(world: MarkingWorld, mark: string): Promise<HandCall> {
+  const { hands_boot } = await world.hands.locate("hand_1", never());
+  const call = makeCall({ handsBoot: hands_boot, ...world.call(mark, { waits: true }) });
+  const patience = new AbortController();
+  const abandoned = world.hands.execute(call, patience.signal);
+  await expect.poll(() => world.runs("hand_1", mark), { timeout: 20_000 }).toBe(1);
+  patience.abort();
+  await abandoned;
+  return call;
+}
+
+async function executeTwice(world: MarkingWorld): Promise<CallOutcome[]> {
+  const { hands_boot } = await world.hands.locate("hand_1", never());
+  const call = makeCall({ handsBoot: hands_boot, ...world.call("twice") });
+  return [await world.hands.execute(call, never()), await world.hands.execute(call, never())];
+}
+
+/** A process that starts hands, sends the call to them and waits. */
+function startBrain(dataDir: string, call: HandCall): ChildProcess {
+  const source = join(import.meta.dirname, "../..");
+  const script = `
+    import { LocalHands } from ${JSON.stringify(join(source, "hands/protocol/hands-client.ts"))};
+    import { handsSpawner } from ${JSON.stringify(join(source, "serve/spawn-hands.ts"))};
+    import { systemClock } from ${JSON.stringify(join(source, "lib/system-clock.ts"))};
+    const start = handsSpawner(${JSON.stringify(command({ dataDir }))});
+    const hands = new LocalHands({ dataDir: ${JSON.stringify(dataDir)}, start, clock: systemClock });
+    const signal = new AbortController().signal;
+    const { hands_boot } = await hands.locate("hand_1", signal);
+    await hands.execute({ ...${JSON.stringify(call)}, handsBoot: hands_boot }, signal);
+  `;
+  const args = ["--conditions=source", "--input-type=module", "-e", script];
+  const brain = spawn(process.execPath, args, {
+    detached: true,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  onTestFinished(() => {
+    if (brain.exitCode === null && brain.signalCode === null) brain.kill("SIGKILL");
+  });
+  return brain;
+}
+
+function within({ hands_boot }: { hands_boot: string }): { handsBoot: string } {
+  return { handsBoot: hands_boot };
+}
+
+function never(): AbortSignal {
+  return new AbortController().signal;
 }

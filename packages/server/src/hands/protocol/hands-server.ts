@@ -110,7 +110,8 @@ export class HandsServer {
       failPoint("hands.reply.after");
     } catch (error) {
       const known = error instanceof ProtocolError;
-      if (!known) this.#service.reportBug(error);
+      // A request that broke off is its sender's business.
+      if (!known && !request.errored) this.#service.reportBug(error);
       send(response, known ? error.answer : refuse(500, "internal", "internal error"));
     }
   }
