@@ -26,7 +26,7 @@ interface Waiting {
 
 interface BlobCollectorOptions {
   readonly store: Store;
-  readonly blobs: Blobs;
+  readonly blobs: Pick<Blobs, "delete">;
   readonly clock: Clock;
 }
 

@@ -57,7 +57,7 @@ export interface DeletedFile {
 
 interface FilesOptions {
   readonly store: Store;
-  readonly blobs: Blobs;
+  readonly blobs: Pick<Blobs, "get">;
   readonly clock: Clock;
   readonly cursors: Cursors;
   readonly newId: NewId;

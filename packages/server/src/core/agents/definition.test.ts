@@ -523,7 +523,7 @@ describe("an update of multiagent_20261001", () => {
   });
 
   test("is validated in its merged form", () => {
-    const subagents = { type: "enabled", predefined_agents: [] } as const;
+    const subagents = { type: "enabled" as const, predefined_agents: [] };
     expect(() =>
       updatedDefinition(current, { multiagent: { type, subagents } }, roster([{}])),
     ).toThrow("multiagent.subagents.predefined_agents: needs an agent");

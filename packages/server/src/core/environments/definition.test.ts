@@ -68,11 +68,11 @@ describe("a new environment", () => {
 
 describe("an update", () => {
   const limited = {
-    type: "limited",
+    type: "limited" as const,
     allowed_hosts: ["a.b"],
     allow_mcp_servers: true,
     allow_package_managers: true,
-  } as const;
+  };
   const current = made({
     description: "d",
     metadata: { a: "1", b: "2", c: "3" },
