@@ -34,7 +34,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "better-sqlite3": ["store", "lib/file-lock.ts"],
   "@anthropic-ai/sdk": ["model", "cli"],
   commander: ["cli"],
-  yaml: ["config"],
+  yaml: ["config", "model"],
   "node:child_process": ["hands/sandbox", "serve/spawn-hands.ts", "cli"],
 };
 
