@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openWorld } from "./world.testsuite.ts";
+import { type Body, openWorld } from "./world.testsuite.ts";
 
 const REQUEST_ID = expect.stringMatching(/^req_\w{22}$/);
 
@@ -95,44 +95,46 @@ describe("versions and queries", () => {
 });
 
 describe("bodies", () => {
-  const post = async (body: BodyInit, headers: Record<string, string>) => {
+  const post = async (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>) => {
     const world = await openWorld();
     const response = await world.app.request("/v1/agents", {
       method: "POST",
       headers: { authorization: `Bearer ${world.key}`, ...headers },
       body,
     });
-    return { status: response.status, body: await response.json(), logged: world.logged };
+    return { status: response.status, body: (await response.json()) as Body, logged: world.logged };
   };
   const json = { "content-type": "application/json" };
 
-  test.each<[string, BodyInit, Record<string, string>, string | undefined]>([
-    ["broken JSON", "{", json, undefined],
-    ["no object", "[]", json, undefined],
-    ["a form", "a=1", { "content-type": "application/x-www-form-urlencoded" }, undefined],
+  test.each<[string, string | Uint8Array<ArrayBuffer>, Record<string, string>, string | undefined]>(
     [
-      "another charset",
-      "{}",
-      { "content-type": "application/json; charset=latin1" },
-      "unsupported_charset",
+      ["broken JSON", "{", json, undefined],
+      ["no object", "[]", json, undefined],
+      ["a form", "a=1", { "content-type": "application/x-www-form-urlencoded" }, undefined],
+      [
+        "another charset",
+        "{}",
+        { "content-type": "application/json; charset=latin1" },
+        "unsupported_charset",
+      ],
+      [
+        "bytes that are not UTF-8",
+        new Uint8Array([0x22, 0xff, 0x22]),
+        json,
+        "request_body_encoding_invalid",
+      ],
+      [
+        "compression",
+        "{}",
+        { ...json, "content-encoding": "gzip" },
+        "request_body_encoding_unsupported",
+      ],
+      ["very deep nesting", "[".repeat(100_000) + "]".repeat(100_000), json, undefined],
+      ["a NUL character", '{"name":"a\\u0000b","model":"m"}', json, undefined],
+      ["a lone surrogate", '{"name":"a\\ud800b","model":"m"}', json, undefined],
+      ["nothing", "", {}, undefined],
     ],
-    [
-      "bytes that are not UTF-8",
-      new Uint8Array([0x22, 0xff, 0x22]),
-      json,
-      "request_body_encoding_invalid",
-    ],
-    [
-      "compression",
-      "{}",
-      { ...json, "content-encoding": "gzip" },
-      "request_body_encoding_unsupported",
-    ],
-    ["very deep nesting", "[".repeat(100_000) + "]".repeat(100_000), json, undefined],
-    ["a NUL character", '{"name":"a\\u0000b","model":"m"}', json, undefined],
-    ["a lone surrogate", '{"name":"a\\ud800b","model":"m"}', json, undefined],
-    ["nothing", "", {}, undefined],
-  ])("answers 400 to %s", async (_name, body, headers, code) => {
+  )("answers 400 to %s", async (_name, body, headers, code) => {
     const answer = await post(body, headers);
     expect([answer.status, answer.body]).toEqual([
       400,

@@ -1,8 +1,12 @@
 import { Hono } from "hono";
 import { createAgents } from "../app/agents.ts";
 import { createEnvironments } from "../app/environments.ts";
+import { createFiles } from "../app/files.ts";
+import { createKeys } from "../app/keys.ts";
+import type { Models } from "../app/models.ts";
 import type { Cursors } from "../app/pagination.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
+import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Store } from "../core/ports/store.ts";
 import { newId } from "../lib/new-id.ts";
@@ -13,7 +17,9 @@ import { createWrite } from "./once.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { environmentRoutes } from "./routes/environments.ts";
 import { eventRoutes } from "./routes/events.ts";
+import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { modelRoutes } from "./routes/models.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { unbuiltRoutes } from "./routes/unbuilt.ts";
@@ -22,14 +28,18 @@ import { checkVersion } from "./versions.ts";
 
 export interface AppDeps {
   readonly store: Store;
+  readonly blobs: Blobs;
   readonly announcements: Announcements;
   readonly cursors: Cursors;
   readonly clock: Clock;
+  readonly models: Models;
   readonly log: HttpLog;
   /** Aborted when the server stops: open streams end, new ones and `/ready` are refused. */
   readonly shutdown: AbortSignal;
   /** Ends the hand of a session that was deleted. Must not throw; is not waited for. */
   readonly disposeHand: (handId: string) => void;
+  /** Lets go of content later that nothing refers to by then; see `createBlobCollector`. */
+  readonly collectLater: (workspaceId: string, sha256s: readonly string[]) => void;
   readonly streamLimits?: Partial<StreamLimits>;
 }
 
@@ -46,7 +56,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     await next();
   });
   app.route("/", healthRoutes(store, shutdown));
-  app.use("/v1/*", authenticate(store.apiKeys), checkVersion());
+  app.use("/v1/*", authenticate(createKeys({ store, newId })), checkVersion());
   mountResources(app, deps);
   app.route("/", unbuiltRoutes());
   return app;
@@ -62,9 +72,12 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
     now: () => new Date(clock.now()).toISOString(),
     agents: createAgents({ store, cursors, newId }),
     environments: createEnvironments({ store, cursors, newId }),
+    files: createFiles({ ...deps, newId }),
   };
   app.route("/", agentRoutes(options));
   app.route("/", environmentRoutes(options));
+  app.route("/", modelRoutes(options));
+  app.route("/", fileRoutes(options));
   app.route("/", sessionRoutes(options));
   app.route("/", eventRoutes(options));
   app.route("/", threadRoutes(options));

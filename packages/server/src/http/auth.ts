@@ -1,20 +1,19 @@
-import { createHash } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
+import type { Keys } from "../app/keys.ts";
 import type { Principal } from "../app/principal.ts";
 import { AuthenticationError, PermissionError } from "../core/errors.ts";
-import type { ApiKeys } from "../core/ports/records.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 
-const KEY_LENGTH_MAX = 512;
 const READ_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /**
  * Lets in who holds a key, sent as `Authorization: Bearer` (what the official client does) or as
  * `x-api-key`, and tells the workspace to the principal.
  */
-export function authenticate(apiKeys: ApiKeys): MiddlewareHandler<AppEnv> {
+export function authenticate(keys: Pick<Keys, "authenticate">): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
-    const principal = await findPrincipal(apiKeys, presentedKey(c));
+    const principal = await keys.authenticate(presentedKey(c));
+    if (principal === undefined) throw new AuthenticationError("invalid API key");
     c.header("anthropic-workspace-id", principal.workspaceId);
     assertWorkspace(c, principal);
     if (principal.role === "read_only" && !READ_METHODS.has(c.req.method)) {
@@ -40,15 +39,6 @@ function presentedKey(c: AppContext): string {
     throw new AuthenticationError("an API key is required: send `Authorization: Bearer <key>`");
   }
   return key;
-}
-
-async function findPrincipal(apiKeys: ApiKeys, key: string): Promise<Principal> {
-  const record =
-    key.length > KEY_LENGTH_MAX
-      ? undefined
-      : await apiKeys.findBySha256(createHash("sha256").update(key).digest("hex"));
-  if (record === undefined) throw new AuthenticationError("invalid API key");
-  return { workspaceId: record.workspace_id, keyId: record.id, role: record.role };
 }
 
 function assertWorkspace(c: AppContext, principal: Principal): void {

@@ -3,18 +3,40 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { KeyRole } from "../core/ports/records.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
 import { newId } from "../lib/new-id.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
+import { LocalBlobs } from "../store/local-blobs.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import { createApp } from "./app.ts";
 import { listen } from "./listen.ts";
 import type { StreamLimits } from "./sse.ts";
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** Whatever a response may hold, under the names that tests look at. */
+export interface Body {
+  readonly id: string;
+  readonly type: string;
+  readonly status: string;
+  readonly system: string | null;
+  readonly archived_at: string | null;
+  readonly processed_at: string | null;
+  readonly file_id: string;
+  readonly agent: Body;
+  readonly multiagent: Body | null;
+  readonly tools: readonly Body[];
+  readonly resources: readonly Body[];
+  readonly data: readonly Body[];
+  readonly next_page: string | null;
+  readonly prev_page: string | null;
+  readonly request_id: string;
+  readonly error: { readonly type: string; readonly message: string; readonly details?: unknown };
+}
 
 /** The whole API on a real database in a folder of its own, with one workspace and a key to it. */
 export async function openWorld(options: { streamLimits?: Partial<StreamLimits> } = {}) {
@@ -25,6 +47,8 @@ export async function openWorld(options: { streamLimits?: Partial<StreamLimits> 
   const shutdown = new AbortController();
   const logged: { fields: Readonly<Record<string, unknown>>; message: string }[] = [];
   const disposed: string[] = [];
+  const collected: string[] = [];
+  const blobs = await LocalBlobs.open(join(dataFolder, "blobs"));
   const record = (fields: Readonly<Record<string, unknown>>, message: string) =>
     void logged.push({ fields, message });
   const app = createApp({
@@ -34,7 +58,10 @@ export async function openWorld(options: { streamLimits?: Partial<StreamLimits> 
     clock: systemClock,
     log: { error: record, warn: record },
     shutdown: shutdown.signal,
-    disposeHand: (handId) => disposed.push(handId),
+    blobs,
+    models: createModels({ models: [] }),
+    collectLater: (_workspaceId, sha256s) => void collected.push(...sha256s),
+    disposeHand: (handId) => void disposed.push(handId),
     ...options,
   });
   onTestFinished(async () => {
@@ -75,8 +102,8 @@ export async function openWorld(options: { streamLimits?: Partial<StreamLimits> 
       },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
-    // Read as the loosest thing there is: what it must be is what each test says.
-    return { status: response.status, headers: response.headers, body: await response.json() };
+    const answer = (await response.json()) as Body;
+    return { status: response.status, headers: response.headers, body: answer };
   };
 
   return {
@@ -86,6 +113,9 @@ export async function openWorld(options: { streamLimits?: Partial<StreamLimits> 
     shutdown,
     logged,
     disposed,
+    collected,
+    blobs,
+    dataFolder,
     thrown,
     key,
     workspaceId,
@@ -95,7 +125,7 @@ export async function openWorld(options: { streamLimits?: Partial<StreamLimits> 
     prepare: async () => {
       const agent = await request("POST", "/v1/agents", { name: "scout", model: "claude-opus-5" });
       const environment = await request("POST", "/v1/environments", { name: newId("env") });
-      return { agent: agent.body.id as string, environment_id: environment.body.id as string };
+      return { agent: agent.body.id, environment_id: environment.body.id };
     },
     /** The app on a port of its own until the test ends. */
     listen: async () => {

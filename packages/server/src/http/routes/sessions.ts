@@ -1,7 +1,13 @@
 import { SessionCreateParams, SessionListQuery, SessionUpdateParams } from "@drover/api";
 import { Hono } from "hono";
 import type { Cursors } from "../../app/pagination.ts";
-import { archiveSession, deleteSession, getSession, listSessions } from "../../app/sessions.ts";
+import {
+  archiveSession,
+  type DeletedSession,
+  deleteSession,
+  getSession,
+  listSessions,
+} from "../../app/sessions.ts";
 import { createSession } from "../../app/sessions-create.ts";
 import { updateSession } from "../../app/sessions-update.ts";
 import type { Store } from "../../core/ports/store.ts";
@@ -19,6 +25,8 @@ export interface SessionRouteOptions {
   readonly now: () => string;
   /** Ends the hand of a session that was deleted; is not waited for. */
   readonly disposeHand: (handId: string) => void;
+  /** Lets go of content later that nothing refers to by then. */
+  readonly collectLater: (workspaceId: string, sha256s: readonly string[]) => void;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
@@ -46,17 +54,19 @@ export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
     })
     .delete("/v1/sessions/:session_id", async (c) => {
       refuseQuery(c);
-      let handId: string | undefined;
+      let deleted: DeletedSession | undefined;
       const response = await write(
         c,
         async (tx) => {
-          const result = await deleteSession(tx, sessionKey(c));
-          handId = result.handId;
-          return result.deleted;
+          deleted = await deleteSession(tx, sessionKey(c));
+          return deleted.answer;
         },
         undefined,
       );
-      if (handId !== undefined) options.disposeHand(handId);
+      if (deleted !== undefined) {
+        options.disposeHand(deleted.handId);
+        options.collectLater(deleted.workspaceId, deleted.sha256s);
+      }
       return response;
     })
     .post("/v1/sessions/:session_id/archive", async (c) => {
