@@ -125,7 +125,7 @@ function bounded(ms: number): number {
 }
 
 /** Without anything that is or looks like a credential, and of bounded length. */
-export function scrubbed(message: string, apiKey: string): string {
+function scrubbed(message: string, apiKey: string): string {
   const clean = (apiKey === "" ? message : message.replaceAll(apiKey, "[redacted]"))
     .replace(/sk-ant-[\w-]+/g, "[redacted]")
     .replace(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, "$1 [redacted]")

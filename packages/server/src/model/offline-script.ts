@@ -68,7 +68,7 @@ const Script = z.union([
   z.strictObject({ steps: Steps, delay_ms: Delay.default(0) }),
 ]);
 
-export type ScriptCall = z.output<typeof Call>;
+type ScriptCall = z.output<typeof Call>;
 
 /** One response of the model. */
 export interface ScriptStep {

@@ -4,9 +4,10 @@ import { tokensOf } from "./tokens.ts";
 import type { Answer, AnswerBlock, Json, JsonObject } from "./types.ts";
 
 const DEFAULT_CHUNK_CHARS = 24;
+const MADE_ID = "toolu_double_";
 
 /** A block as the API sends it: ids and signatures filled in. */
-export type SentBlock =
+type SentBlock =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
   | { readonly type: "redacted_thinking"; readonly data: string }
@@ -37,7 +38,10 @@ export interface ReplyContext {
 }
 
 export function makeReply(answer: Answer, context: ReplyContext): Reply {
-  const blocks = (answer.content ?? []).map((block) => sent(block, context.signer));
+  const blocks = marked(
+    (answer.content ?? []).map((block) => sent(block, context.signer)),
+    context.signer,
+  );
   const usesTool = blocks.some(({ type }) => type === "tool_use");
   const usage = countUsage(blocks, context.inputTokens, answer.usage ?? {});
   return {
@@ -119,9 +123,27 @@ function sent(block: AnswerBlock, signer: Signer): SentBlock {
       return { ...block, data: block.data ?? signer.redact(token()) };
     case "tool_use": {
       const inputJson = block.inputJson ?? JSON.stringify(block.input);
-      return { ...block, id: block.id ?? `toolu_${token()}`, inputJson };
+      return { ...block, id: block.id ?? `${MADE_ID}${token()}`, inputJson };
     }
   }
+}
+
+/**
+ * The ids of tool uses tell what was thought in the same response, so that a harness that leaves
+ * thinking out is found out as well: see the rule `thinking-kept`.
+ */
+function marked(blocks: readonly SentBlock[], signer: Signer): readonly SentBlock[] {
+  const thought = blocks.flatMap((block) => {
+    if (block.type === "thinking") return [block.thinking];
+    return block.type === "redacted_thinking" ? [block.data] : [];
+  });
+  if (thought.length === 0) return blocks;
+  const mark = signer.mark(thought);
+  return blocks.map((block) =>
+    block.type === "tool_use" && block.id.startsWith(MADE_ID)
+      ? { ...block, id: `${block.id}_t${mark}` }
+      : block,
+  );
 }
 
 function wholeBlock(block: SentBlock): JsonObject {

@@ -307,6 +307,10 @@ const CASES: Readonly<Record<string, { breaks: Case; near: Case }>> = {
     { messages: thought({ ...thinking("a"), thinking: "a " }) },
     { messages: thought(thinking("a")) },
   ),
+  "thinking-kept": pair(
+    { messages: usedAfter(["a", "b"], [thinking("b")]) },
+    { messages: usedAfter(["a", "b"], [thinking("a"), thinking("b")]) },
+  ),
   "thinking-not-last": pair(
     { messages: [user("a"), assistant([text("b"), thinking("c")]), user("d")] },
     { messages: [user("a"), assistant([thinking("c"), text("b")]), user("d")] },
@@ -460,6 +464,12 @@ function afterCall(result: JsonObject): JsonObject {
 
 function thought(block: JsonObject): readonly JsonObject[] {
   return [user("go"), assistant([block, toolUse("1")]), user([toolResult("1")])];
+}
+
+/** A tool used after some thinking, and what of the thinking comes back. */
+function usedAfter(thoughts: readonly string[], kept: readonly JsonObject[]) {
+  const id = `toolu_double_01_t${signer.mark(thoughts)}`;
+  return [user("go"), assistant([...kept, toolUse(id)]), user([toolResult(id)])];
 }
 
 function image(over: JsonObject = {}): JsonObject {

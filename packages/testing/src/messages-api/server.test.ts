@@ -93,8 +93,10 @@ test("thinking comes back only as it was made, with the tool's result after it",
     block.type === "thinking" ? { ...block, thinking: "hm!" } : block,
   );
   await expect(again(edited)).rejects.toThrow("Invalid `signature` in `thinking` block");
+  const without = first.content.filter((block) => block.type !== "thinking");
+  await expect(again(without)).rejects.toThrow("cannot be modified");
   expect((await again(first.content)).content).toMatchObject([{ type: "text", text: "done" }]);
-  expect(api.refusals.map(({ rule }) => rule)).toEqual(["thinking-signature"]);
+  expect(api.refusals.map(({ rule }) => rule)).toEqual(["thinking-signature", "thinking-kept"]);
   expect(api.requests).toHaveLength(2);
 });
 

@@ -27,6 +27,12 @@ export class Signer {
     return `${encoded}.${this.sign(`redacted:${encoded}`)}`;
   }
 
+  /** A short mark that stands for some thinking, in its order; part of the ids of tools used after it. */
+  mark(thinking: readonly string[]): string {
+    const mac = createHmac("sha256", this.#secret).update(JSON.stringify(thinking), "utf8");
+    return mac.digest("hex").slice(0, 16);
+  }
+
   verifiesRedacted(data: string): boolean {
     const dot = data.indexOf(".");
     return dot > 0 && this.verifies(`redacted:${data.slice(0, dot)}`, data.slice(dot + 1));

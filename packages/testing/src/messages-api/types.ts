@@ -37,7 +37,7 @@ export interface ThinkingBlock {
   readonly signature?: string;
 }
 
-export interface RedactedThinkingBlock {
+interface RedactedThinkingBlock {
   readonly type: "redacted_thinking";
   /** Made by the double (and verified when it comes back) unless given. */
   readonly data?: string;

@@ -89,6 +89,12 @@ export const THINKING_RULES: readonly Rule[] = [
     check: (input) => firstOf(thinkingBlocks(input), ({ at, block }) => verify(input, at, block)),
   },
   {
+    id: "thinking-kept",
+    source: `${SDK} ThinkingBlockParam.signature; ${THINKING_DOCS}#preserving-thinking-blocks`,
+    description: "While tools are used, the thinking before them stays, whole and in its order.",
+    check: checkKept,
+  },
+  {
     id: "thinking-not-last",
     source: `${THINKING_DOCS}#preserving-thinking-blocks`,
     description: "An assistant message does not end with thinking.",
@@ -117,6 +123,26 @@ export const THINKING_RULES: readonly Rule[] = [
     },
   },
 ];
+
+/** The ids that the double gives to tool uses name the thinking of their response. */
+function checkKept({ body, signer }: RuleInput): string | undefined {
+  const last = messagesOf(body).findLast(({ role }) => role === "assistant");
+  const thought = (last?.blocks ?? []).flatMap(({ type, block }) =>
+    THINKING.includes(type) ? [String(block["thinking"] ?? block["data"])] : [],
+  );
+  const marks = new Set<string>();
+  for (let from = 0; from < thought.length; from += 1) {
+    for (let to = from + 1; to <= thought.length; to += 1) {
+      marks.add(signer.mark(thought.slice(from, to)));
+    }
+  }
+  return firstOf(last?.blocks ?? [], ({ type, at, block }) => {
+    const mark = /^toolu_double_\w+_t([0-9a-f]{16})$/.exec(String(block["id"]))?.[1];
+    return type !== "tool_use" || mark === undefined || marks.has(mark)
+      ? undefined
+      : `${at}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`;
+  });
+}
 
 function typeOf(body: Json | undefined): Json | undefined {
   return field(field(body, "thinking"), "type");
