@@ -19,9 +19,6 @@ const PATH_BYTES_MAX = 4096;
 const LIST_MAX = 20_000;
 /** A timer takes no more than 31 bits of milliseconds. */
 const TIMER_MS_MAX = 0x7fffffff;
-/** An agent answers within milliseconds; a machine may be busy, a disk slow. */
-const ANSWER_MS = 30_000;
-const KILL_MS = 15_000;
 const RUN_ATTEMPTS = 4;
 /** Fields of one entry of a listing. */
 const ENTRY_FIELDS = 5;
@@ -29,6 +26,8 @@ const ENTRY_FIELDS = 5;
 export interface AgentSandboxOptions {
   readonly handId: string;
   readonly connection: AgentConnection;
+  /** An agent that needs longer for anything but a command is taken for lost. */
+  readonly answerMs: number;
   /** Resolves with the reason when all processes are gone. */
   readonly closed: Promise<string>;
   /** Ends the sandbox; resolves when all processes are gone. */
@@ -40,6 +39,7 @@ export class AgentSandbox implements Sandbox {
   readonly handId: string;
   readonly closed: Promise<string>;
   readonly #connection: AgentConnection;
+  readonly #answerMs: number;
   readonly #end: () => Promise<void>;
   /** The end of the last command that was asked for. Never rejects. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -48,6 +48,7 @@ export class AgentSandbox implements Sandbox {
     this.handId = options.handId;
     this.closed = options.closed;
     this.#connection = options.connection;
+    this.#answerMs = options.answerMs;
     this.#end = options.end;
   }
 
@@ -194,11 +195,11 @@ export class AgentSandbox implements Sandbox {
   }
 
   async #killAll(): Promise<void> {
-    await this.#connection.request({ op: "K", fields: [], deadlineMs: KILL_MS }).answer;
+    await this.#ask("K", []);
   }
 
   async #ask(op: string, fields: readonly (string | number | Uint8Array)[]): Promise<AgentFields> {
-    const { answer } = this.#connection.request({ op, fields, deadlineMs: ANSWER_MS });
+    const { answer } = this.#connection.request({ op, fields, deadlineMs: this.#answerMs });
     return fieldsOf(await answer, this.#connection);
   }
 }

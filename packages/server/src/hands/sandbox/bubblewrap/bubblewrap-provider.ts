@@ -35,6 +35,8 @@ export interface BubblewrapProviderOptions {
   /** The folder of `agent.pl` and `launch.pl`; by default the one in the sources. */
   readonly agentFolder?: string;
   readonly limits?: Partial<SandboxLimits>;
+  /** An agent that needs longer for anything but a command is taken for lost, and its sandbox ended. */
+  readonly answerMs?: number;
   /** Hears of what went wrong without anybody waiting for it. */
   readonly onWarning?: (message: string, error: unknown) => void;
 }
@@ -45,6 +47,8 @@ const DEFAULT_LIMITS: SandboxLimits = {
   fileBytes: 16 * 1024 * 1024 * 1024,
 };
 const READY_MS = 20_000;
+/** An agent answers within milliseconds; but a machine may be busy and a disk slow. */
+const ANSWER_MS = 20_000;
 const END_EARLIER_MS = 15_000;
 
 /** What all sandboxes share, made once in a process. */
@@ -114,13 +118,15 @@ export class BubblewrapProvider implements SandboxProvider {
   async reap(): Promise<void> {
     this.#prepare();
     const names = readdirSync(this.#handsFolder);
-    await Promise.all(
+    const ended = await Promise.allSettled(
       names.map((handId) =>
         this.#inTurn(handId, async () => {
           if (!this.#live.has(handId)) await this.#endEarlier(join(this.#handsFolder, handId));
         }),
       ),
     );
+    const failure = ended.find((outcome) => outcome.status === "rejected");
+    if (failure) throw failure.reason;
   }
 
   dispose(handId: string): Promise<void> {
@@ -218,7 +224,13 @@ export class BubblewrapProvider implements SandboxProvider {
       await process.end();
       await closed;
     };
-    const sandbox: AgentSandbox = new AgentSandbox({ handId, connection, closed, end });
+    const sandbox: AgentSandbox = new AgentSandbox({
+      handId,
+      connection,
+      answerMs: this.#options.answerMs ?? ANSWER_MS,
+      closed,
+      end,
+    });
     this.#live.set(handId, sandbox);
     const onAbort = () => connection.fail("the making of it was given up");
     const timer = setTimeout(() => connection.fail("its agent did not start"), READY_MS);

@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { uptime } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
@@ -32,7 +33,10 @@ export function forgetRecord(handFolder: string): void {
   rmSync(join(handFolder, RECORD_FILE), { force: true });
 }
 
-/** Undefined if there is none. A file that is not a record throws: what it meant cannot be proved dead. */
+/**
+ * Undefined if there is none. A file that is not a record throws, because what it meant cannot be
+ * proved dead; unless it is older than this boot, and was cut when the machine stopped.
+ */
 export function findRecord(handFolder: string): ProcessRecord | undefined {
   const file = join(handFolder, RECORD_FILE);
   let content: string;
@@ -45,6 +49,7 @@ export function findRecord(handFolder: string): ProcessRecord | undefined {
   try {
     return ProcessRecord.parse(JSON.parse(content));
   } catch (cause) {
+    if (lstatSync(file).mtimeMs < Date.now() - uptime() * 1000) return undefined;
     throw new Error(`${file} is not the record of a sandbox`, { cause });
   }
 }

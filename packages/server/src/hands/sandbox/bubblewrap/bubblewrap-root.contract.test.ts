@@ -1,0 +1,12 @@
+import { describe } from "vitest";
+import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
+import { testCrashes } from "./crash.testsuite.ts";
+import { testEscapes } from "./escape.testsuite.ts";
+import { openBubblewrapWorld } from "./test-world.ts";
+
+// The launcher of this mode needs root; the other one is proved by `bubblewrap-rootless`.
+describe.skipIf(process.getuid?.() !== 0)("as root", () => {
+  testSandboxes("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
+  testEscapes("root");
+  testCrashes("root");
+});

@@ -1,0 +1,18 @@
+import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
+import { testCrashes } from "./crash.testsuite.ts";
+import { testEscapes } from "./escape.testsuite.ts";
+import { openBubblewrapWorld } from "./test-world.ts";
+
+/** Of nobody: what this file proves must hold for a user without any privilege. */
+const UNPRIVILEGED = 1500;
+
+// For good: the process of this test file is its own, and the rest of it is to run as that user.
+if (process.getuid?.() === 0) {
+  process.setgroups?.([]);
+  process.setgid?.(UNPRIVILEGED);
+  process.setuid?.(UNPRIVILEGED);
+}
+
+testSandboxes("bubblewrap as an unprivileged user", openBubblewrapWorld);
+testEscapes("rootless");
+testCrashes("rootless");

@@ -1,0 +1,124 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startOn } from "../../../core/ports/sandbox.testsuite.ts";
+import { type BubblewrapWorld, openBubblewrapWorld } from "./test-world.ts";
+
+const PROVIDER = pathToFileURL(join(import.meta.dirname, "bubblewrap-provider.ts")).href;
+
+/** A process that owns a sandbox which writes without pause. */
+const OWNER = `
+const { BubblewrapProvider } = await import(${JSON.stringify(PROVIDER)});
+const provider = new BubblewrapProvider({ dataFolder: process.argv[1], blobPath: () => "" });
+const { signal } = new AbortController();
+const recipe = { provider: "bubblewrap", base: { type: "host" }, mounts: [], network: { type: "none" } };
+const sandbox = await provider.provision({ workspaceId: "w", handId: "hand_owned", recipe }, signal);
+const command = "for i in 1 2 3; do (trap '' TERM HUP; setsid sh -c 'while :; do echo . >> /workspace/beat; done' &) ; done; sleep 600";
+sandbox.exec({ command, timeoutMs: 600000 }, () => {}, signal).catch(() => {});
+while (!(await sandbox.stat("/workspace/beat"))) await new Promise((resolve) => setTimeout(resolve, 5));
+console.log("writing");
+`;
+
+/** What holds when the process that owns sandboxes is killed. Run for every mode. */
+export function testCrashes(mode: string): void {
+  describe(`sandboxes of a process that was killed (${mode})`, () => {
+    let world: BubblewrapWorld;
+    beforeAll(async () => {
+      world = await openBubblewrapWorld();
+    });
+    afterAll(async () => world[Symbol.asyncDispose]());
+
+    async function killOwner(): Promise<void> {
+      const options = ["--conditions=source", "--input-type=module", "-e", OWNER, world.folder];
+      const owner = spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] });
+      await new Promise((resolve, reject) => {
+        owner.stdout.once("data", resolve);
+        owner.once("exit", () => reject(new Error("the owner ended early")));
+      });
+      owner.kill("SIGKILL");
+    }
+
+    test("are gone, with all their processes, before the hand's next one is there", async () => {
+      await killOwner();
+      await using box = await startOn(world.another(), { hand: "hand_owned" });
+      const before = await box.sandbox.stat("/workspace/beat");
+      expect(before?.size_bytes).toBeGreaterThan(0);
+      await box.sh("sleep 0.3");
+      expect(await box.sandbox.stat("/workspace/beat")).toEqual(before);
+    });
+
+    test("are gone when `reap` says so", async () => {
+      await killOwner();
+      const record = JSON.parse(
+        readFileSync(join(world.folder, "hands/hand_owned/sandbox.json"), "utf8"),
+      );
+      await world.another().reap();
+      const stat = existsSync(`/proc/${record.pid}/stat`)
+        ? readFileSync(`/proc/${record.pid}/stat`, "latin1")
+        : "";
+      expect(stat === "" || stat.includes(") Z ") || !stat.includes(` ${record.start_time} `)).toBe(
+        true,
+      );
+      expect(existsSync(join(world.folder, "hands/hand_owned/sandbox.json"))).toBe(false);
+    });
+
+    test("die by themselves", async () => {
+      await killOwner();
+      const record = JSON.parse(
+        readFileSync(join(world.folder, "hands/hand_owned/sandbox.json"), "utf8"),
+      );
+      while (existsSync(`/proc/${record.pid}`)) {
+        if (readFileSync(`/proc/${record.pid}/stat`, "latin1").includes(") Z ")) break;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    });
+  });
+
+  describe(`records of sandboxes (${mode})`, () => {
+    let world: BubblewrapWorld;
+    beforeAll(async () => {
+      world = await openBubblewrapWorld();
+    });
+    afterAll(async () => world[Symbol.asyncDispose]());
+
+    function plantRecord(record: unknown): string {
+      const folder = join(world.folder, "hands", "hand_planted");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "sandbox.json"), JSON.stringify(record));
+      return folder;
+    }
+
+    test("never kill a process that only has the same pid", async () => {
+      const bystander = spawn("/bin/sleep", ["600"], { stdio: "ignore" });
+      const exited = new Promise((resolve) =>
+        bystander.once("exit", (_, signal) => resolve(signal)),
+      );
+      const boot_id = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+      plantRecord({ pid: bystander.pid, start_time: "1", boot_id });
+      await world.another().reap();
+      plantRecord({ pid: bystander.pid, start_time: "1", boot_id: "another boot" });
+      await world.another().reap();
+      bystander.kill("SIGTERM");
+      expect(await exited).toBe("SIGTERM");
+    });
+
+    test("that cannot be read stop the hand, and no other", async () => {
+      await using box = await startOn(world.provider);
+      plantRecord({ pid: "x" });
+      await expect(world.another().reap()).rejects.toThrow("is not proved gone");
+      expect(await box.sandbox.closed).toMatch(/\w/);
+      const made = startOn(world.provider, { hand: "hand_planted" });
+      await expect(made).rejects.toThrow("is not proved gone");
+      plantRecord({ pid: 2, start_time: "1", boot_id: "another boot" });
+    });
+
+    test("of another installation are left alone", async () => {
+      await using other = await openBubblewrapWorld();
+      await using box = await startOn(other.provider);
+      await world.provider.reap();
+      expect((await box.sh("echo alive")).output).toBe("alive\n");
+    });
+  });
+}

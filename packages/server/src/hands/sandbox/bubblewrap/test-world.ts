@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { chmod, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SandboxWorld } from "../../../core/ports/sandbox.testsuite.ts";
+import { BubblewrapProvider } from "./bubblewrap-provider.ts";
+import { removeFolder } from "./remove-folder.ts";
+
+export interface BubblewrapWorld extends SandboxWorld {
+  readonly folder: string;
+}
+
+/** An installation in a folder that nobody else can enter. */
+export async function openBubblewrapWorld(): Promise<BubblewrapWorld> {
+  const folder = await mkdtemp(join(tmpdir(), "drover-sandbox-"));
+  await chmod(folder, 0o700);
+  const blobPath = (_workspaceId: string, sha256: string) => join(folder, sha256);
+  const warnings: string[] = [];
+  const onWarning = (message: string) => warnings.push(message);
+  const open = () =>
+    new BubblewrapProvider({ dataFolder: folder, blobPath, onWarning, answerMs: 3_000 });
+  const provider = open();
+  return {
+    folder,
+    provider,
+    another: open,
+    async mount(mount_path, content) {
+      const sha256 = createHash("sha256").update(content).digest("hex");
+      await writeFile(join(folder, sha256), content, { mode: 0o600 });
+      return { type: "file", mount_path, sha256, size_bytes: Buffer.byteLength(content) };
+    },
+    async [Symbol.asyncDispose]() {
+      await open().reap();
+      await removeFolder(folder, []);
+      if (warnings.length > 0) throw new Error(warnings.join("; "));
+    },
+  };
+}
