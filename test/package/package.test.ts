@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { drover, startServer, temporaryFolder } from "../support/drover.ts";
 import { runOneTurn, textsOf } from "../support/session-run.ts";
 
@@ -60,11 +60,22 @@ describe("the package that is published", () => {
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     const result = drover([], { program: ["--import", old, join(folder, "bin/drover.js")] });
     expect(result.status).toBe(1);
-    expect(result.stderr).toMatch(/^Drover needs Node 22\.12 or newer and this is v18\.20\.0; .*\n$/);
+    expect(result.stderr).toMatch(
+      /^Drover needs Node 22\.12 or newer and this is v18\.20\.0; .*\n$/,
+    );
   });
 });
 
-const OFFLINE_COMMAND = { model: "offline/TODO", text: "" };
+/** The answer is not in the script, so that it can only come from a command that ran. */
+const OFFLINE_COMMAND = {
+  model: "offline/script",
+  text: [
+    "```drover-script",
+    '- { tool: bash, input: { command: "echo $((1000000000 + 7))" } }',
+    "- say: Done.",
+    "```",
+  ].join("\n"),
+};
 
 /** Packs the package and installs it, from npm's cache where it can, into a folder of its own. */
 function installed(): string {

@@ -23,6 +23,8 @@ export interface StartOptions {
   readonly program?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** After which a command of `drover` is killed. */
+  readonly timeoutMs?: number;
 }
 
 /** Runs a command of the program to its end. */
@@ -34,7 +36,7 @@ export function drover(
     encoding: "utf8",
     cwd: options.cwd,
     env: environment(options.env),
-    timeout: 120_000,
+    timeout: options.timeoutMs ?? 120_000,
   });
 }
 

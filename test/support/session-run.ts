@@ -40,8 +40,10 @@ export function textsOf(
   events: readonly BetaManagedAgentsSessionEvent[],
   type: "agent.message" | "agent.tool_result",
 ): string {
-  return events
-    .flatMap((event) => (event.type === type ? (event.content ?? []) : []))
-    .map((block) => (block.type === "text" ? block.text : ""))
-    .join("\n");
+  const texts: string[] = [];
+  for (const event of events) {
+    if (event.type !== type) continue;
+    for (const block of event.content ?? []) if (block.type === "text") texts.push(block.text);
+  }
+  return texts.join("\n");
 }
