@@ -17,6 +17,8 @@ export interface WriteEngine {
   rollbackToSavepoint(): void;
   /** False once the engine itself has given up the transaction, as on some I/O errors. */
   isOpen(): boolean;
+  /** Writes something small, to find out whether writing works. */
+  probe(): void;
   /** What was bound and changed since `begin`. */
   load(): { readonly bytes: number; readonly changes: number };
   /** The first error since `savepoint` that says the database cannot be written, even if the work caught it. */
@@ -116,6 +118,8 @@ export class WriteQueue {
       engine.begin();
       await this.#runJobs(outcomes);
       if (!engine.isOpen()) throw engine.fault() ?? new Error("the transaction was given up");
+      // While writing fails, whoever asks for anything finds out whether it works again.
+      if (this.#failure !== undefined && engine.load().changes === 0) engine.probe();
       const { changes } = engine.load();
       engine.commit();
       this.#settle(outcomes, changes > 0);

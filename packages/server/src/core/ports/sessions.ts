@@ -33,7 +33,10 @@ export interface SessionRecord {
   /** A tombstone: everything else is gone, so that open streams end on every process. */
   readonly deleted_at: string | null;
   readonly last_seq: number;
-  /** Where a late stream begins: `last_seq` when the newest input was accepted; null once one attached. */
+  /**
+   * Where a late stream begins: `last_seq` when the newest input came in, through the inbox or as a
+   * `user.*` receipt; null once a stream attached.
+   */
   readonly input_seq: number | null;
   readonly input_at: string | null;
 }
@@ -125,8 +128,9 @@ export interface SessionQueue {
   renew(request: { holder: string; leaseMs: number }): Promise<readonly SessionKey[]>;
   /**
    * Gives the session back, due again at `wakeAt` (RFC 3339) or not at all (null). With null it
-   * answers false, and keeps the lease, if there is input in the inbox or an event after `seenSeq`:
-   * look again first. Rejects with `LeaseLostError` if it is no longer held.
+   * answers false, and keeps the lease, if there is input in the inbox, an event after `seenSeq`, or
+   * a `wake` since the claim or the last false: look again first. Rejects with `LeaseLostError` if it
+   * is no longer held.
    */
   release(
     request: SessionKey & { epoch: number; seenSeq: number; wakeAt: string | null },
@@ -141,7 +145,10 @@ export interface SessionQueue {
 
 export interface Claim extends SessionKey {
   readonly epoch: number;
-  /** How often it was claimed since its last append, this time included: a sign of poison when it grows. */
+  /**
+   * How often it was claimed, this time included, since its holder last appended or let it sleep: a
+   * sign of poison when it grows.
+   */
   readonly claims: number;
 }
 

@@ -31,9 +31,12 @@ export interface Store {
   readonly environments: Environments;
   readonly files: Files;
   readonly apiKeys: ApiKeys;
-  /** The work must await nothing but the transaction: others wait for it. */
+  /** The work must await nothing but the transaction: others wait for it. It is failed if it does. */
   write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
-  /** Undefined while writes work; otherwise a sentence that says why they do not. */
+  /**
+   * Undefined while writes work; otherwise a sentence that says why they do not. Any `write`, even of
+   * a work that does nothing, finds out whether they work again.
+   */
   failure(): string | undefined;
   close(): Promise<void>;
 }

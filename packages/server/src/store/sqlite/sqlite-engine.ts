@@ -1,6 +1,6 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { Query, SqlRunner } from "../sql.ts";
+import { type Query, type SqlRunner, sql } from "../sql.ts";
 import { transactionOf } from "../sql-ports.ts";
 import type { Touched } from "../touched.ts";
 import type { WriteEngine } from "../write-queue.ts";
@@ -64,6 +64,13 @@ export class SqliteEngine implements WriteEngine {
 
   isOpen(): boolean {
     return this.#database.inTransaction;
+  }
+
+  probe(): void {
+    const now = new Date(this.#clock.now()).toISOString();
+    this.#runner.run(sql`
+      insert into probes (id, probed_at) values (1, ${now})
+      on conflict (id) do update set probed_at = excluded.probed_at`);
   }
 
   load(): { readonly bytes: number; readonly changes: number } {

@@ -22,7 +22,7 @@ export class SqliteRunner implements SqlRunner {
 
   async all<Row>(query: Query): Promise<readonly Row[]> {
     try {
-      return this.#run<Row>(query);
+      return this.run<Row>(query);
     } catch (error) {
       this.#onError(error);
       throw error;
@@ -42,7 +42,7 @@ export class SqliteRunner implements SqlRunner {
     this.#changes = 0;
   }
 
-  #run<Row>(query: Query): readonly Row[] {
+  run<Row>(query: Query): readonly Row[] {
     const statement = this.#statement(query.parts);
     for (const value of query.values) if (typeof value === "string") this.#bytes += value.length;
     if (!statement.reader) {

@@ -1,0 +1,125 @@
+import type { SessionKey } from "../../core/ports/event-log.ts";
+import type {
+  SessionListFilter,
+  SessionReader,
+  SessionRecord,
+  SessionWriter,
+} from "../../core/ports/sessions.ts";
+import { emptyRecipe, forgottenAgent } from "../session-row.ts";
+import {
+  isWithin,
+  type MemorySource,
+  type MemoryTransaction,
+  pageOf,
+  type SessionState,
+  stored,
+} from "./memory-data.ts";
+
+export function memorySessionReader(source: MemorySource): SessionReader {
+  return {
+    find: async ({ workspaceId, sessionId }) => {
+      const state = (await source()).sessions.get(workspaceId, sessionId);
+      return state && recordOf(state);
+    },
+    list: async (workspaceId, filter, page) => {
+      const { sessions } = await source();
+      const found = sessions.filter(
+        (state) =>
+          state.workspace_id === workspaceId &&
+          state.deleted_at === null &&
+          isListed(state, filter),
+      );
+      return pageOf(found, page).map(recordOf);
+    },
+    findCheckpoint: async ({ workspaceId, sessionId }) =>
+      (await source()).sessions.get(workspaceId, sessionId)?.checkpoint,
+  };
+}
+
+export function memorySessionWriter(tx: MemoryTransaction): SessionWriter & SessionReader {
+  const reader = memorySessionReader(async () => tx.data());
+  return {
+    ...reader,
+    insert: async (session) => {
+      const { workspace_id, id } = session;
+      const state: SessionState = {
+        ...stored({ ...session, updated_at: session.created_at }),
+        ...{ archived_at: null, deleted_at: null, last_seq: 0, input_seq: null, input_at: null },
+        ...{ last_processed_at: "", last_arrival: 0, wake_at: null, woken: false },
+        ...{ lease_holder: null, lease_expires_at: null, epoch: 0, claims: 0 },
+        ...{ events: [], inbox: [], checkpoint: undefined },
+      };
+      tx.data().sessions.insert(state, workspace_id, id);
+    },
+    lock: reader.find,
+    update: async (key, patch) => {
+      const state = liveSession(tx, key);
+      if (state === undefined) throw new Error(`there is no session ${key.sessionId} to update`);
+      putSession(tx, { ...state, ...stored(patch) });
+      tx.touched.add(key, { lastSeq: state.last_seq, due: false });
+    },
+    delete: async (key) => {
+      const state = liveSession(tx, key);
+      if (state === undefined) return;
+      for (const { event } of state.events) tx.data().eventIds.delete(key.workspaceId, event.id);
+      putSession(tx, tombstone(state, tx.now));
+      tx.touched.add(key, { lastSeq: state.last_seq, due: false });
+    },
+    attachStream: async (key, withinMs) => {
+      const state = liveSession(tx, key);
+      if (state === undefined || state.input_seq === null) return undefined;
+      putSession(tx, { ...state, input_seq: null });
+      const isRecent = Date.parse(state.input_at ?? "") + withinMs >= Date.parse(tx.now);
+      return isRecent ? state.input_seq : undefined;
+    },
+  };
+}
+
+/** The session's row, if it is there and not deleted. */
+export function liveSession(tx: MemoryTransaction, key: SessionKey): SessionState | undefined {
+  const state = tx.data().sessions.get(key.workspaceId, key.sessionId);
+  return state?.deleted_at === null ? state : undefined;
+}
+
+export function putSession(tx: MemoryTransaction, state: SessionState): void {
+  tx.data().sessions.set(state, state.workspace_id, state.id);
+}
+
+function tombstone(state: SessionState, now: string): SessionState {
+  return {
+    ...state,
+    ...{ title: null, metadata: {}, resources: [], vault_ids: [], recipe: emptyRecipe() },
+    agent: forgottenAgent(state.agent.id, state.agent.version),
+    ...{ events: [], inbox: [], checkpoint: undefined, input_seq: null, input_at: null },
+    ...{ deleted_at: now, wake_at: null, lease_holder: null, lease_expires_at: null },
+  };
+}
+
+function isListed(state: SessionState, filter: SessionListFilter): boolean {
+  const { agentId, agentVersion, statuses, includeArchived, createdAt } = filter;
+  return (
+    (agentId === undefined || state.agent.id === agentId) &&
+    (agentVersion === undefined || state.agent.version === agentVersion) &&
+    (statuses === undefined || statuses.includes(state.status)) &&
+    (includeArchived === true || state.archived_at === null) &&
+    isWithin(state.created_at, createdAt)
+  );
+}
+
+function recordOf(state: SessionState): SessionRecord {
+  const {
+    last_processed_at: _processed,
+    last_arrival: _arrival,
+    wake_at: _wake,
+    woken: _woken,
+    lease_holder: _holder,
+    lease_expires_at: _expires,
+    epoch: _epoch,
+    claims: _claims,
+    events: _events,
+    inbox: _inbox,
+    checkpoint: _checkpoint,
+    ...record
+  } = state;
+  return record;
+}
