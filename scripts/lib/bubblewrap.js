@@ -36,11 +36,14 @@ function findBubblewrap() {
   const set = process.env.DROVER_BWRAP;
   if (set && works(set)) return set;
   if (works("bwrap")) return "bwrap";
-  const cached = join(TOOLS, "bwrap");
-  return existsSync(cached) && works(cached) ? use(cached) : undefined;
+  const cached = [UNPACKED, LAUNCHER].find((path) => existsSync(path) && works(path));
+  return cached && use(cached);
 }
 
 const TOOLS = join(CACHE, "bubblewrap");
+const UNPACKED = join(TOOLS, "root", "usr", "bin", "bwrap");
+/** Gives the unpacked program the unpacked libraries, where the machine lacks them. */
+const LAUNCHER = join(TOOLS, "bwrap");
 
 function works(path) {
   return attempt(path, ["--version"]).ok;
@@ -97,13 +100,17 @@ function unpack(quietly) {
     attempt("dpkg", ["-x", file, root], quietly);
     rmSync(join(TOOLS, file));
   }
-  const program = join(root, "usr", "bin", "bwrap");
-  const launcher = join(TOOLS, "bwrap");
+  for (const name of ["lists", "archives"]) rmSync(join(TOOLS, name), { recursive: true });
+  if (works(UNPACKED)) return use(UNPACKED);
   const libraries = libraryFolders(root).join(":");
-  const prefix = works(program) ? "" : `LD_LIBRARY_PATH='${libraries}' `;
-  writeFileSync(launcher, `#!/bin/sh\n${prefix}exec '${program}' "$@"\n`);
-  chmodSync(launcher, 0o755);
-  return works(launcher) ? use(launcher) : undefined;
+  const command = `LD_LIBRARY_PATH=${quoted(libraries)} exec ${quoted(UNPACKED)} "$@"`;
+  writeFileSync(LAUNCHER, `#!/bin/sh\n${command}\n`);
+  chmodSync(LAUNCHER, 0o755);
+  return works(LAUNCHER) ? use(LAUNCHER) : undefined;
+}
+
+function quoted(text) {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function libraryFolders(root) {
