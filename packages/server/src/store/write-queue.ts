@@ -17,10 +17,10 @@ export interface WriteEngine {
   rollbackToSavepoint(): void;
   /** False once the engine itself has given up the transaction, as on some I/O errors. */
   isOpen(): boolean;
-  /** Writes something small, to find out whether writing works. */
+  /** Writes as much as a usual group does, to find out whether there is room for it. */
   probe(): void;
-  /** What was bound and changed since `begin`. */
-  load(): { readonly bytes: number; readonly changes: number };
+  /** Bytes that were to be written since `begin`. */
+  load(): number;
   /** The first error since `savepoint` that says the database cannot be written, even if the work caught it. */
   fault(): unknown;
   /** The same error for callers, if it is of that kind. */
@@ -118,11 +118,11 @@ export class WriteQueue {
       engine.begin();
       await this.#runJobs(outcomes);
       if (!engine.isOpen()) throw engine.fault() ?? new Error("the transaction was given up");
-      // While writing fails, whoever asks for anything finds out whether it works again.
-      if (this.#failure !== undefined && engine.load().changes === 0) engine.probe();
-      const { changes } = engine.load();
+      // While writing fails, any work finds out whether it works again, and only with room to spare:
+      // else the last free pages would make it work and fail by turns.
+      if (this.#failure !== undefined) engine.probe();
       engine.commit();
-      this.#settle(outcomes, changes > 0);
+      this.#settle(outcomes);
     } catch (error) {
       this.#abandon(outcomes, error);
     }
@@ -132,7 +132,7 @@ export class WriteQueue {
     const { engine } = this.#options;
     const watch = this.#watchForStalls();
     try {
-      while (outcomes.length < GROUP_WORKS && engine.load().bytes < GROUP_BYTES) {
+      while (outcomes.length < GROUP_WORKS && engine.load() < GROUP_BYTES) {
         const job = this.#waiting.shift();
         if (job === undefined) return;
         outcomes.push(await this.#runJob(job));
@@ -185,10 +185,10 @@ export class WriteQueue {
     };
   }
 
-  #settle(outcomes: readonly Outcome[], wrote: boolean): void {
+  #settle(outcomes: readonly Outcome[]): void {
     const failed = outcomes.find(({ error }) => error instanceof StoreUnavailableError)?.error;
     if (failed instanceof StoreUnavailableError) this.#fail(failed);
-    else if (wrote) this.#recover();
+    else this.#recover();
     const touched = new Touched();
     for (const { job, error } of outcomes) if (error === undefined) touched.merge(job.touched);
     for (const announcement of touched.announcements()) this.#options.publish(announcement);

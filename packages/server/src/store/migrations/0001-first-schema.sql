@@ -199,5 +199,5 @@ create index answered_requests_created on answered_requests (created_at);
 -- One row, rewritten to find out whether a database that could not be written can be again.
 create table probes (
   id integer primary key,
-  probed_at text not null
+  padding text not null
 );

@@ -11,9 +11,7 @@ export class SqliteRunner implements SqlRunner {
   /** By the identity of a template's strings: no text is built on the hot path. */
   readonly #fixed = new WeakMap<readonly string[], Statement<SqlValue[]>>();
   readonly #composed = new Map<string, Statement<SqlValue[]>>();
-  /** Characters bound and rows changed since the counters were last reset. */
-  #bytes = 0;
-  #changes = 0;
+  #load = 0;
 
   constructor(database: Database, onError: (error: unknown) => void = () => undefined) {
     this.#database = database;
@@ -33,25 +31,22 @@ export class SqliteRunner implements SqlRunner {
     return (await this.all<Row>(query))[0];
   }
 
-  load(): { readonly bytes: number; readonly changes: number } {
-    return { bytes: this.#bytes, changes: this.#changes };
+  /** Characters bound since the last `resetLoad`. */
+  load(): number {
+    return this.#load;
   }
 
   resetLoad(): void {
-    this.#bytes = 0;
-    this.#changes = 0;
+    this.#load = 0;
   }
 
+  /** As `all`, for callers that cannot wait. */
   run<Row>(query: Query): readonly Row[] {
     const statement = this.#statement(query.parts);
-    for (const value of query.values) if (typeof value === "string") this.#bytes += value.length;
-    if (!statement.reader) {
-      this.#changes += statement.run(...query.values).changes;
-      return [];
-    }
-    const rows = statement.all(...query.values);
-    if (!statement.readonly) this.#changes += rows.length;
-    return rows as readonly Row[];
+    for (const value of query.values) if (typeof value === "string") this.#load += value.length;
+    if (statement.reader) return statement.all(...query.values) as readonly Row[];
+    statement.run(...query.values);
+    return [];
   }
 
   #statement(parts: readonly string[]): Statement<SqlValue[]> {

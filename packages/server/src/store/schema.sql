@@ -1,0 +1,206 @@
+CREATE TABLE agent_versions (
+  workspace_id text not null,
+  id text not null,
+  version integer not null,
+  updated_at text not null,
+  body text not null,
+  primary key (workspace_id, id, version)
+);
+
+CREATE TABLE agents (
+  workspace_id text not null,
+  id text not null,
+  version integer not null,
+  created_at text not null,
+  updated_at text not null,
+  archived_at text,
+  primary key (workspace_id, id)
+);
+
+CREATE INDEX agents_created on agents (workspace_id, created_at, id);
+
+CREATE TABLE answered_requests (
+  workspace_id text not null,
+  request_key text not null,
+  attempt integer not null,
+  status integer not null,
+  body text not null,
+  created_at text not null,
+  primary key (workspace_id, request_key)
+);
+
+CREATE INDEX answered_requests_created on answered_requests (created_at);
+
+CREATE TABLE api_keys (
+  workspace_id text not null,
+  id text not null,
+  name text not null,
+  role text not null,
+  key_sha256 text not null unique,
+  created_at text not null,
+  revoked_at text,
+  primary key (workspace_id, id)
+);
+
+CREATE TABLE checkpoints (
+  session_key integer primary key,
+  workspace_id text not null,
+  fold integer not null,
+  seq integer not null,
+  state text not null
+);
+
+CREATE TABLE environments (
+  workspace_id text not null,
+  id text not null,
+  name text not null,
+  created_at text not null,
+  updated_at text not null,
+  archived_at text,
+  body text not null,
+  primary key (workspace_id, id)
+);
+
+CREATE INDEX environments_created on environments (workspace_id, created_at, id);
+
+CREATE UNIQUE INDEX environments_name on environments (workspace_id, name) where archived_at is null;
+
+CREATE TABLE event_contents (
+  session_key integer not null,
+  sha256 text not null,
+  workspace_id text not null,
+  body text not null,
+  primary key (session_key, sha256)
+);
+
+CREATE TABLE events (
+  session_key integer not null,
+  seq integer not null,
+  workspace_id text not null,
+  id text not null,
+  thread_id text not null,
+  cross_posted integer not null,
+  type text not null,
+  v integer not null,
+  processed_at text not null,
+  epoch integer not null,
+  size integer not null,
+  large text,
+  public text not null,
+  private text,
+  unique (session_key, seq),
+  unique (workspace_id, id)
+);
+
+CREATE TABLE files (
+  workspace_id text not null,
+  id text not null,
+  filename text not null,
+  mime_type text not null,
+  size_bytes integer not null,
+  sha256 text not null,
+  created_at text not null,
+  expires_at text,
+  session_id text,
+  downloadable integer not null,
+  output_path text,
+  primary key (workspace_id, id),
+  unique (workspace_id, session_id, output_path)
+);
+
+CREATE INDEX files_content on files (workspace_id, sha256);
+
+CREATE INDEX files_created on files (workspace_id, created_at, id);
+
+CREATE TABLE inbox (
+  session_key integer not null,
+  arrival integer not null,
+  workspace_id text not null,
+  id text not null,
+  thread_id text not null,
+  cross_posted integer not null,
+  type text not null,
+  v integer not null,
+  accepted_at text not null,
+  size integer not null,
+  large text,
+  public text not null,
+  private text,
+  unique (session_key, arrival),
+  unique (workspace_id, id)
+);
+
+CREATE TABLE migrations (
+  version integer primary key,
+  name text not null
+);
+
+CREATE TABLE probes (
+  id integer primary key,
+  padding text not null
+);
+
+CREATE TABLE recipe_blobs (
+  workspace_id text not null,
+  sha256 text not null,
+  session_key integer not null,
+  primary key (workspace_id, sha256, session_key)
+);
+
+CREATE INDEX recipe_blobs_session on recipe_blobs (session_key);
+
+CREATE TABLE session_definitions (
+  session_key integer primary key,
+  workspace_id text not null,
+  title text,
+  metadata text not null,
+  agent text not null,
+  resources text not null,
+  vault_ids text not null,
+  recipe text not null
+);
+
+CREATE TABLE sessions (
+  session_key integer primary key,
+  workspace_id text not null,
+  id text not null,
+  thread_id text not null,
+  hand_id text not null,
+  environment_id text not null,
+  agent_id text not null,
+  agent_version integer not null,
+  status text not null,
+  totals text not null,
+  created_at text not null,
+  updated_at text not null,
+  archived_at text,
+  deleted_at text,
+  last_seq integer not null,
+  last_processed_at text not null,
+  last_arrival integer not null,
+  input_seq integer,
+  input_at text,
+  wake_at text,
+  woken integer not null,
+  lease_holder text,
+  lease_expires_at text,
+  epoch integer not null,
+  claims integer not null,
+  unique (workspace_id, id)
+);
+
+CREATE INDEX sessions_agent on sessions (workspace_id, agent_id, created_at, id);
+
+CREATE INDEX sessions_created on sessions (workspace_id, created_at, id);
+
+CREATE INDEX sessions_environment on sessions (workspace_id, environment_id);
+
+CREATE INDEX sessions_lease on sessions (lease_holder) where lease_holder is not null;
+
+CREATE INDEX sessions_wake on sessions (wake_at) where wake_at is not null;
+
+CREATE TABLE workspaces (
+  id text primary key,
+  name text not null,
+  created_at text not null
+);
