@@ -1,230 +1,42 @@
-import { randomBytes } from "node:crypto";
-import { chmod, mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import type { Blobs } from "../core/ports/blobs.ts";
-import type { Clock } from "../core/ports/clock.ts";
-import type { SandboxProvider } from "../core/ports/sandbox.ts";
-import { failPoint } from "../lib/fail-point.ts";
-import { acquireFileLock, type FileLock } from "../lib/file-lock.ts";
-import { newId } from "../lib/new-id.ts";
+import type { Config } from "../config.ts";
+import { armFailPoint, isFailPoint } from "../lib/fail-point.ts";
 import { OperatorError } from "../lib/operator-error.ts";
-import { CallJournal } from "./journal/call-journal.ts";
-import { OutputCollector } from "./outputs/output-collector.ts";
-import {
-  installationId,
-  PROTOCOL_VERSION,
-  processStart,
-  readHandsFile,
-  removeHandsFile,
-  socketPath,
-  writeHandsFile,
-} from "./protocol/hands-file.ts";
-import { HandsServer } from "./protocol/hands-server.ts";
-import { type CallLimits, CallRunner, type RunTool } from "./runtime/call-runner.ts";
-import { CallService } from "./runtime/call-service.ts";
-import { Deadline } from "./runtime/deadline.ts";
-import { guardLife } from "./runtime/life-guard.ts";
-import type { Report } from "./runtime/report.ts";
-import { SandboxKeeper } from "./runtime/sandbox-keeper.ts";
-
-/** What acts, made by the composition root for one installation. */
-export interface HandsAdapters {
-  readonly provider: SandboxProvider;
-  readonly blobs: Blobs;
-  readonly runTool: RunTool;
-  readonly clock: Clock;
-  readonly report: Report;
-}
-
-export interface HandsTimes extends CallLimits {
-  /** These hands end when no server has spoken and no call has run for so long. */
-  readonly quietMs: number;
-  /** Between two looks at the lock, `hands.json` and idle sandboxes. */
-  readonly lookMs: number;
-  readonly sandboxIdleMs: number;
-  readonly provisionMs: number;
-  /** For an orderly end; what is left after it dies with the process. */
-  readonly endMs: number;
-}
-
-export const HANDS_TIMES: HandsTimes = {
-  quietMs: 10 * 60_000,
-  lookMs: 1_000,
-  sandboxIdleMs: 30 * 60_000,
-  provisionMs: 30_000,
-  endMs: 15_000,
-  callMs: 60 * 60_000,
-  stopGraceMs: 10_000,
-  collectMs: 60_000,
-};
-
-export interface HandsOptions {
-  readonly dataDir: string;
-  readonly adapters: (installationId: string) => HandsAdapters | Promise<HandsAdapters>;
-  /** Aborted for an orderly end. */
-  readonly signal: AbortSignal;
-  readonly times?: Partial<HandsTimes>;
-  readonly sandboxesMax?: number;
-  /** For the fault campaign: a repeated call runs again. */
-  readonly unsafeForgetCalls?: boolean;
-}
-
-/** Another process has the hands of this data folder. */
-export class HandsRunningError extends OperatorError {
-  constructor(dataDir: string) {
-    super(
-      `Other hands run for ${dataDir} already. End them with \`drover stop --hands\`, or use another data folder.`,
-    );
-    this.name = "HandsRunningError";
-  }
-}
-
-const SANDBOXES_MAX = 256;
+import { composeHands } from "./compose.ts";
+import { HANDS_RUNNING_EXIT_CODE } from "./protocol/hands-file.ts";
+import { HandsRunningError, liveAsHands } from "./runtime/hands-life.ts";
 
 /**
- * The hands process: owns the sandboxes of one data folder and runs the calls that are sent to it,
- * until it is asked to end or has no more business to live. Resolves when everything it started is
- * gone. Rejects with `HandsRunningError`, or when the sandboxes of an earlier boot cannot be proved
- * gone: then nobody may find these hands.
+ * `drover hands`: runs until it is told to end by a signal or over its socket, or has no more business
+ * to live. Where other hands run for the data folder it says so on stderr and sets the exit code
+ * `HANDS_RUNNING_EXIT_CODE`, which tells whoever started it to look for those.
  */
-export async function runHands(options: HandsOptions): Promise<void> {
-  const { dataDir } = options;
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  failPoint("hands.start.before_lock");
-  const lock = acquireFileLock(join(dataDir, "hands.lock"));
-  if (!lock) throw new HandsRunningError(dataDir);
-  failPoint("hands.start.after_lock");
-  await runWithLock(options, lock);
-  // Only after an orderly end. If something threw, what was started may still be alive: then the lock
-  // goes with this process, and takes everything it started along.
-  lock.release();
-}
-
-async function runWithLock(options: HandsOptions, lock: FileLock): Promise<void> {
-  const { dataDir, signal } = options;
-  const times = { ...HANDS_TIMES, ...options.times };
-  const installation = await installationId(dataDir);
-  const adapters = await options.adapters(installation);
-  const { provider, clock, report } = adapters;
-  await provider.reap();
-  failPoint("hands.start.after_reap");
-  const boot = newId("boot");
-  const token = randomBytes(32).toString("base64url");
-  const stop = new AbortController();
-  const parts = assemble(options, adapters, times, boot, () => stop.abort());
-  const server = new HandsServer({
-    service: parts.service,
-    token,
-    boot,
-    installationId: installation,
-  });
-  let reason: string | undefined;
+export async function runHands({ config }: { readonly config: Config }): Promise<void> {
+  armConfigured(config.test.failPoint);
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  // Not `once`: a second signal must not kill what is ending its sandboxes.
+  process.on("SIGTERM", end);
+  process.on("SIGINT", end);
   try {
-    await publish(dataDir, server, { installation, boot, token });
-    report("started", { boot, pid: process.pid });
-    const ended = AbortSignal.any([signal, stop.signal]);
-    reason = await guardLife(
-      {
-        clock,
-        everyMs: times.lookMs,
-        quietMs: times.quietMs,
-        quietSinceMs: () => parts.service.quietSinceMs,
-        isLockHeld: () => lock.stillHeld(),
-        isPublished: async () => (await readHandsFile(dataDir))?.boot === boot,
-        onLook: () => parts.keeper.closeIdle(),
-      },
-      ended,
-    );
+    await liveAsHands({
+      dataDir: config.data,
+      openAdapters: () => composeHands(config),
+      signal: ending.signal,
+      unsafeForgetCalls: config.test.unsafe.includes("journal"),
+    });
+  } catch (error) {
+    if (!(error instanceof HandsRunningError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = HANDS_RUNNING_EXIT_CODE;
   } finally {
-    report("ending", { boot, reason: reason ?? "asked to" });
-    await removeHandsFile(dataDir, boot);
-    await end(parts, server, clock, times.endMs);
-    report("ended", { boot });
+    process.off("SIGTERM", end);
+    process.off("SIGINT", end);
   }
 }
 
-interface Parts {
-  readonly service: CallService;
-  readonly keeper: SandboxKeeper;
-}
-
-function assemble(
-  options: HandsOptions,
-  adapters: HandsAdapters,
-  times: HandsTimes,
-  boot: string,
-  onStopRequest: () => void,
-): Parts {
-  const { provider, blobs, runTool, clock, report } = adapters;
-  const keeper = new SandboxKeeper({
-    provider,
-    clock,
-    report,
-    sandboxesMax: options.sandboxesMax ?? SANDBOXES_MAX,
-    provisionDeadlineMs: times.provisionMs,
-    idleMs: times.sandboxIdleMs,
-  });
-  const collector = new OutputCollector({ blobs, report });
-  const runner = new CallRunner({ keeper, collector, runTool, clock, report, limits: times });
-  const journal = new CallJournal({
-    boot,
-    unsafeForgetCalls: options.unsafeForgetCalls ?? false,
-  });
-  const service = new CallService({
-    journal,
-    runner,
-    keeper,
-    collector,
-    clock,
-    report,
-    onStopRequest,
-  });
-  return { service, keeper };
-}
-
-/** From here on these hands are found: only after the sandboxes of earlier boots are proved gone. */
-async function publish(
-  dataDir: string,
-  server: HandsServer,
-  identity: { installation: string; boot: string; token: string },
-): Promise<void> {
-  const path = socketPath(dataDir);
-  // An earlier boot's, for the lock is ours.
-  if (path !== undefined) await rm(path, { force: true });
-  const address = await server.listen(path);
-  if (address.type === "socket") await chmod(address.path, 0o600);
-  failPoint("hands.start.after_listen");
-  await writeHandsFile(dataDir, {
-    installation_id: identity.installation,
-    boot: identity.boot,
-    pid: process.pid,
-    pid_start: await processStart(process.pid),
-    address,
-    token: identity.token,
-    protocol: PROTOCOL_VERSION,
-  });
-  failPoint("hands.start.after_publish");
-}
-
-async function end(
-  { service, keeper }: Parts,
-  server: HandsServer,
-  clock: Clock,
-  endMs: number,
-): Promise<void> {
-  using deadline = new Deadline(clock, endMs);
-  const missed = deadline.passed.then(() => {
-    throw new Error(`the hands did not end within ${endMs} ms`);
-  });
-  await Promise.race([endOrderly(service, keeper, server), missed]);
-}
-
-async function endOrderly(
-  service: CallService,
-  keeper: SandboxKeeper,
-  server: HandsServer,
-): Promise<void> {
-  await server.close();
-  await service.endCalls();
-  await keeper.closeAll();
+function armConfigured(failPoint: string | undefined): void {
+  if (failPoint === undefined) return;
+  const [name = "", nth] = failPoint.split(":");
+  if (!isFailPoint(name)) throw new OperatorError(`There is no fail point ${name}.`);
+  armFailPoint({ name, nth: Number(nth) });
 }

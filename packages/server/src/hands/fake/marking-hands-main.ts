@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { BlobRef, Blobs } from "../../core/ports/blobs.ts";
 import { armFailPoint, type FailPointPlan } from "../../lib/fail-point.ts";
 import { systemClock } from "../../lib/system-clock.ts";
-import { HandsRunningError, type HandsTimes, runHands } from "../main.ts";
 import { HANDS_RUNNING_EXIT_CODE } from "../protocol/hands-file.ts";
 import type { RunTool } from "../runtime/call-runner.ts";
+import { HandsRunningError, type HandsTimes, liveAsHands } from "../runtime/hands-life.ts";
 import { ScriptedProvider } from "./scripted-provider.ts";
 
 /** What a test says to the process, as JSON in its one argument. */
@@ -67,9 +67,9 @@ const ending = new AbortController();
 process.once("SIGTERM", () => ending.abort());
 armFailPoint(options.failPoint);
 try {
-  await runHands({
+  await liveAsHands({
     dataDir,
-    adapters: () => ({
+    openAdapters: async () => ({
       provider,
       blobs: noBlobs,
       runTool: mark,

@@ -115,6 +115,31 @@ test("takes no more calls than it has room for, and takes them when results are 
   expect(journal.admit(second).type).toBe("new");
 });
 
+test("drops a result that is too large to keep", async () => {
+  const journal = open({ resultBytes: 200 });
+  const record = accepted(journal.admit(makeCall()));
+  const outputs = [{ path: "a", sha256: "0".repeat(64), size_bytes: 1 }];
+  const content = [{ type: "text" as const, text: "x".repeat(300) }];
+  journal.finish(record, { ...DONE, content, outputs });
+  const text = expect.stringMatching(/^The call ended, but its result of \d+ bytes is larger/);
+  expect(await record.ended).toEqual({
+    ...DONE,
+    content: [{ type: "text", text }],
+    is_error: true,
+    outputs,
+  });
+});
+
+test("takes no call while it holds too many bytes of results", () => {
+  const journal = open({ heldBytes: 10 });
+  const record = accepted(journal.admit(makeCall()));
+  journal.finish(record, DONE);
+  const next = makeCall({ callId: "sevt_2", sessionId: "sesn_2" });
+  expect(journal.admit(next).type).toBe("full");
+  journal.settle("sevt_1");
+  expect(journal.admit(next).type).toBe("new");
+});
+
 test("forgets the epoch of the session that was quiet longest, never of one with open calls", () => {
   const journal = open({ sessions: 2 });
   journal.admit(makeCall({ sessionId: "sesn_open", callId: "sevt_open", epoch: 5 }));

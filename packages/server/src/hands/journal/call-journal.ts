@@ -1,4 +1,5 @@
 import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import { RESULT_BYTES_MAX } from "../protocol/messages.ts";
 import { CallRecord } from "./call-record.ts";
 import { type JournalLimits, SessionCalls } from "./session-calls.ts";
 
@@ -33,7 +34,9 @@ const DEFAULT_LIMITS: JournalLimits = {
   rememberedIdsPerSession: 1_000,
   sessions: 5_000,
   openCalls: 2_000,
-  outputTailBytes: 256 * 1024,
+  resultBytes: RESULT_BYTES_MAX,
+  heldBytes: 512 * 1024 * 1024,
+  outputTailBytes: 64 * 1024,
 };
 const DISPOSED_HANDS_MAX = 10_000;
 
@@ -55,6 +58,7 @@ export class CallJournal {
   readonly #open = new Map<string, CallRecord>();
   readonly #disposedHands = new Set<string>();
   #running = 0;
+  #heldBytes = 0;
 
   constructor(options: CallJournalOptions) {
     this.boot = options.boot;
@@ -104,7 +108,9 @@ export class CallJournal {
   finish(record: CallRecord, outcome: CallOutcome): void {
     if (record.outcome) return;
     this.#running -= 1;
-    record.finish(outcome);
+    const stored = this.#bounded(outcome);
+    this.#heldBytes += stored.bytes;
+    record.finish(stored.outcome, stored.bytes);
     if (record.isSettled) this.#drop(record);
   }
 
@@ -134,7 +140,18 @@ export class CallJournal {
     const { callId, sessionId } = record.call;
     if (this.#open.get(callId) !== record) return;
     this.#open.delete(callId);
+    this.#heldBytes -= record.resultBytes;
     this.#session(sessionId).settled(callId);
+  }
+
+  /** Results are held until they are committed, so their size is limited whatever a tool gave. */
+  #bounded(outcome: CallOutcome): { outcome: CallOutcome; bytes: number } {
+    const bytes = byteLength(outcome);
+    const { resultBytes } = this.#limits;
+    if (bytes <= resultBytes || outcome.type !== "result") return { outcome, bytes };
+    const text = `The call ended, but its result of ${bytes} bytes is larger than ${resultBytes} and was dropped.`;
+    const told = { ...outcome, content: [{ type: "text" as const, text }], is_error: true };
+    return { outcome: told, bytes: byteLength(told) };
   }
 
   #refusal(session: SessionCalls, call: HandCall): Admission | undefined {
@@ -152,8 +169,9 @@ export class CallJournal {
   }
 
   #accept(session: SessionCalls, call: HandCall): Admission {
-    const { openCalls, openCallsPerSession, outputTailBytes } = this.#limits;
-    if (this.#open.size >= openCalls || session.openCalls >= openCallsPerSession) {
+    const { openCalls, openCallsPerSession, outputTailBytes, heldBytes } = this.#limits;
+    const hasRoom = this.#open.size < openCalls && session.openCalls < openCallsPerSession;
+    if (!hasRoom || this.#heldBytes >= heldBytes) {
       return { type: "full", message: "these hands hold too many results that are not committed" };
     }
     const record = new CallRecord(call, outputTailBytes);
@@ -186,6 +204,10 @@ function readmit(record: CallRecord, call: HandCall): Admission {
     return { type: "known", record };
   }
   return refused("mismatch", `call ${call.callId} belongs to another session or hand`);
+}
+
+function byteLength(outcome: CallOutcome): number {
+  return Buffer.byteLength(JSON.stringify(outcome));
 }
 
 function refused(reason: RefusalReason, message: string): Admission {

@@ -15,6 +15,7 @@ export class CallRecord {
   #started = false;
   #settled = false;
   #outcome: CallOutcome | undefined;
+  #resultBytes = 0;
 
   constructor(call: HandCall, outputTailBytes: number) {
     this.call = call;
@@ -31,6 +32,10 @@ export class CallRecord {
 
   get outcome(): CallOutcome | undefined {
     return this.#outcome;
+  }
+
+  get resultBytes(): number {
+    return this.#resultBytes;
   }
 
   /** Aborted when the call was asked to end. */
@@ -54,8 +59,9 @@ export class CallRecord {
     this.#settled = true;
   }
 
-  finish(outcome: CallOutcome): void {
+  finish(outcome: CallOutcome, resultBytes: number): void {
     this.#outcome = outcome;
+    this.#resultBytes = resultBytes;
     this.#resolveEnded(outcome);
   }
 }

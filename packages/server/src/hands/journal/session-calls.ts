@@ -7,6 +7,10 @@ export interface JournalLimits {
   readonly sessions: number;
   /** Calls of all sessions whose results are not settled. */
   readonly openCalls: number;
+  /** Bytes of one result; a larger one is replaced by an error that says so. */
+  readonly resultBytes: number;
+  /** Bytes of all results that are not settled, beyond which no call is taken. */
+  readonly heldBytes: number;
   /** Output kept of a running call, for those who watch it. */
   readonly outputTailBytes: number;
 }

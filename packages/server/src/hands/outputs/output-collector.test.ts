@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { BlobsInMap } from "../fake/blobs-in-map.ts";
+import { MemoryBlobs } from "../../store/memory-blobs.ts";
 import { ScriptedSandbox } from "../fake/scripted-provider.ts";
 import { OUTPUTS_FOLDER, OutputCollector, type OutputLimits } from "./output-collector.ts";
 
@@ -28,7 +29,8 @@ test("leaves a file that changes while it is read to the next time, and stores n
   world.sandbox.put(`${OUTPUTS_FOLDER}/log`, "first");
   world.sandbox.onRead = (path) => world.sandbox.put(path, "other");
   expect(await world.collect()).toEqual([]);
-  expect(world.blobs.contents.size).toBe(0);
+  const first = createHash("sha256").update("first").digest("hex");
+  expect(await world.blobs.get(HAND.workspaceId, first)).toBeUndefined();
   world.sandbox.onRead = () => {};
   expect(await world.collect()).toEqual(["log: other"]);
 });
@@ -118,17 +120,22 @@ test("takes everything again for a hand it was told to forget", async () => {
 });
 
 function open(limits: Partial<OutputLimits> = {}) {
-  const blobs = new BlobsInMap();
+  const blobs = new MemoryBlobs();
   const sandbox = new ScriptedSandbox(HAND.handId);
   const reports: string[] = [];
   const collector = new OutputCollector({ blobs, limits, report: (event) => reports.push(event) });
   /** What was taken, each as its path and content. */
   const collect = async (signal = new AbortController().signal) => {
     const files = await collector.collect(sandbox, HAND, signal);
-    return files.map(({ path, sha256 }) => {
-      const content = blobs.contents.get(`${HAND.workspaceId}/${sha256}`) ?? "missing";
-      return `${path}: ${Buffer.from(content).toString()}`;
-    });
+    return await Promise.all(
+      files.map(async ({ path, sha256 }) => {
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of (await blobs.get(HAND.workspaceId, sha256)) ?? []) {
+          chunks.push(chunk);
+        }
+        return `${path}: ${Buffer.concat(chunks).toString()}`;
+      }),
+    );
   };
   return { blobs, sandbox, reports, collector, collect };
 }

@@ -10,7 +10,6 @@ import { deferred } from "../../lib/deferred.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
-import { RESULT_BYTES_MAX } from "../protocol/messages.ts";
 import { Deadline, whenAborted } from "./deadline.ts";
 import type { Report } from "./report.ts";
 import type { SandboxKeeper, SandboxLease } from "./sandbox-keeper.ts";
@@ -42,8 +41,10 @@ export interface CallRunnerOptions {
 }
 
 export interface CallLimits {
-  /** No call lasts longer, whatever its tool thinks. */
+  /** No call lasts longer, whatever its tool thinks; its own time-outs are shorter. */
   readonly callMs: number;
+  /** The same for `bash`, whose time-out the agent may set to hours. */
+  readonly bashCallMs: number;
   /** A tool that was told to stop and does not is stopped by ending its sandbox. */
   readonly stopGraceMs: number;
   /** Time for taking the outputs after one call. */
@@ -67,13 +68,13 @@ export class CallRunner {
 
   /** Never rejects. */
   async run(record: CallRecord): Promise<CallOutcome> {
-    using deadline = new Deadline(this.#options.clock, this.#options.limits.callMs);
+    using deadline = new Deadline(this.#options.clock, this.#ceilingMs(record.call));
     record.start();
     try {
-      return bounded(await this.#run(record, deadline));
+      return await this.#run(record, deadline);
     } catch (error) {
       if (record.cancelSignal.aborted) return cancelled("The call was cancelled before it began.");
-      if (deadline.isOver) return failed(this.#timedOut("waiting for a sandbox"));
+      if (deadline.isOver) return failed(this.#timedOut(record.call, "waiting for a sandbox"));
       if (error instanceof SandboxUnavailableError) {
         return failed(`The call was not run, because no sandbox could be had: ${error.message}.`);
       }
@@ -148,8 +149,11 @@ export class CallRunner {
       case "answered": {
         const outputs = await this.#collect(lease.sandbox, record.call);
         const { content, is_error } = ending.answer;
-        const stopped = isCancelled || deadline.isOver;
-        return result(content, is_error || stopped, outputs, isCancelled);
+        if (isCancelled || !deadline.isOver) {
+          return result(content, is_error || isCancelled, outputs, isCancelled);
+        }
+        const text = this.#timedOut(record.call, `running ${record.call.name}`);
+        return result([...content, { type: "text", text }], true, outputs, false);
       }
       case "gone":
         await this.#end(lease, record.call);
@@ -160,7 +164,7 @@ export class CallRunner {
         await this.#end(lease, record.call);
         return isCancelled
           ? cancelled("The call was cancelled. It did not stop, so its sandbox was ended.")
-          : failed(`${this.#timedOut(`running ${record.call.name}`)} ${AFTERWARDS}`);
+          : failed(`${this.#timedOut(record.call, `running ${record.call.name}`)} ${AFTERWARDS}`);
       case "failed":
         this.#options.report("bug", { call_id: record.call.callId, error: ending.error });
         return isCancelled
@@ -186,8 +190,13 @@ export class CallRunner {
     return await Promise.race([collected, deadline.passed.then(() => [])]);
   }
 
-  #timedOut(doing: string): string {
-    const seconds = Math.round(this.#options.limits.callMs / 1000);
+  #ceilingMs({ name }: HandCall): number {
+    const { bashCallMs, callMs } = this.#options.limits;
+    return name === "bash" ? bashCallMs : callMs;
+  }
+
+  #timedOut(call: HandCall, doing: string): string {
+    const seconds = Math.round(this.#ceilingMs(call) / 1000);
     return `The call was ended after ${seconds} s of ${doing}, the most a call may take.`;
   }
 }
@@ -214,12 +223,4 @@ function result(
   isCancelled: boolean,
 ): CallOutcome {
   return { type: "result", content, is_error, outputs, cancelled: isCancelled };
-}
-
-/** Results are held until they are committed, so their size is limited whatever the tool gave. */
-function bounded(outcome: CallOutcome): CallOutcome {
-  const bytes = Buffer.byteLength(JSON.stringify(outcome));
-  if (bytes <= RESULT_BYTES_MAX || outcome.type !== "result") return outcome;
-  const message = `The call ended, but its result of ${bytes} bytes is larger than ${RESULT_BYTES_MAX} and was dropped.`;
-  return result([{ type: "text", text: message }], true, outcome.outputs, outcome.cancelled);
 }

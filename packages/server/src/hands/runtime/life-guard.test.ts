@@ -37,6 +37,17 @@ test("ends hands that nobody can find", async () => {
   expect(await world.guarding).toBe("hands.json is gone or is another boot's");
 });
 
+test("does not end hands because it could not look", async () => {
+  const world = open();
+  world.state.isBroken = true;
+  await world.clock.advance(EVERY_MS);
+  expect(world.problems).toEqual(["the disk does not answer"]);
+  world.state.isBroken = false;
+  world.state.isPublished = false;
+  await world.clock.advance(EVERY_MS);
+  expect(await world.guarding).toBe("hands.json is gone or is another boot's");
+});
+
 test("does not look when it is told to stop", async () => {
   const world = open();
   world.state.isLockHeld = false;
@@ -48,7 +59,14 @@ test("does not look when it is told to stop", async () => {
 function open() {
   const clock = new ManualClock();
   const end = new AbortController();
-  const state = { quietSinceMs: clock.now(), isLockHeld: true, isPublished: true, looks: 0 };
+  const state = {
+    quietSinceMs: clock.now(),
+    isLockHeld: true,
+    isPublished: true,
+    isBroken: false,
+    looks: 0,
+  };
+  const problems: string[] = [];
   const guarding = guardLife(
     {
       clock,
@@ -56,12 +74,19 @@ function open() {
       quietMs: QUIET_MS,
       quietSinceMs: () => state.quietSinceMs,
       isLockHeld: () => state.isLockHeld,
-      isPublished: async () => state.isPublished,
+      isPublished: async () => {
+        if (state.isBroken) throw new Error("the disk does not answer");
+        return state.isPublished;
+      },
+      onProblem: (error) => {
+        problems.push(error instanceof Error ? error.message : "");
+        return undefined;
+      },
       onLook: () => {
         state.looks += 1;
       },
     },
     end.signal,
   );
-  return { clock, end, state, guarding };
+  return { clock, end, state, problems, guarding };
 }

@@ -12,6 +12,8 @@ export interface LifeGuardOptions {
   readonly isPublished: () => Promise<boolean>;
   /** What is to be done at each look beside. */
   readonly onLook: () => void;
+  /** A look failed, as when the disk does not answer. That is no reason to end: calls may run. */
+  readonly onProblem: (error: unknown) => undefined;
 }
 
 /**
@@ -26,7 +28,7 @@ export async function guardLife(
   const { clock, everyMs } = options;
   while (!signal.aborted) {
     await clock.sleepUntil(clock.now() + everyMs, signal);
-    const reason = await reasonToEnd(options);
+    const reason = await reasonToEnd(options).catch(options.onProblem);
     if (reason !== undefined && !signal.aborted) return reason;
     options.onLook();
   }

@@ -5,11 +5,11 @@ import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { acquireFileLock } from "../lib/file-lock.ts";
-import { makeCall } from "./fake/make-call.ts";
-import type { MarkingHandsOptions } from "./fake/marking-hands-main.ts";
-import { markingHandsArgs } from "./fake/marking-world.ts";
-import { HandsConnection } from "./protocol/hands-connection.ts";
+import { acquireFileLock } from "../../lib/file-lock.ts";
+import { makeCall } from "../fake/make-call.ts";
+import type { MarkingHandsOptions } from "../fake/marking-hands-main.ts";
+import { markingHandsArgs } from "../fake/marking-world.ts";
+import { HandsConnection } from "../protocol/hands-connection.ts";
 import {
   HANDS_RUNNING_EXIT_CODE,
   type HandsFile,
@@ -17,7 +17,7 @@ import {
   processStart,
   readHandsFile,
   writeHandsFile,
-} from "./protocol/hands-file.ts";
+} from "../protocol/hands-file.ts";
 
 test("publishes how to find it, for its owner only", async () => {
   const { dataDir, file, child } = await startHands();
