@@ -8,8 +8,8 @@ import { attempt, run } from "./run.js";
 import { Stages } from "./stages.js";
 import { readVitestReport } from "./vitest-report.js";
 
-test("Node 22.12 is new enough and 22.11 is not", () => {
-  const versions = ["v20.20.2", "v22.11.0", "v22.12.0", "v24.0.0", ""];
+test("Node 22.18 is new enough and 22.17 is not", () => {
+  const versions = ["v20.20.2", "v22.17.1", "v22.18.0", "v24.0.0", ""];
   assert.deepEqual(versions.map(isNewEnough), [false, false, true, true, false]);
 });
 

@@ -4,8 +4,8 @@ import { ROOT } from "./paths.js";
 import { attempt } from "./run.js";
 import { giveUp } from "./say.js";
 
-/** The oldest Node that runs the server: it strips types and has `require(esm)`. */
-export const NODE_MIN = [22, 12];
+/** The oldest Node that runs the sources as they are: it strips types. The built program asks for less. */
+const NODE_MIN = [22, 18];
 
 /** True for a version such as `v24.1.0` that is not older than `NODE_MIN`. */
 export function isNewEnough(version) {
@@ -24,7 +24,7 @@ export function findNode() {
   if (existsSync(brought) && isNewEnough(attempt(brought, ["--version"]).output)) return brought;
   if (isNewEnough(process.version)) return process.execPath;
   return giveUp(
-    `This machine has Node ${process.version} and npm could not bring a newer one; install Node 22.12 or newer, or allow the install script of the npm package \`node\` and run \`npm ci\`.`,
+    `This machine has Node ${process.version} and npm could not bring a newer one; install Node 24, delete node_modules and run this command again.`,
   );
 }
 
