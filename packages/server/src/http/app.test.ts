@@ -171,7 +171,8 @@ describe("errors", () => {
     const world = await openWorld();
     const known = await world.request("GET", "/v1/sessions/sesn_nobody");
     const unknown = await world.request("GET", "/v1/colours");
-    expect([known.status, unknown.status]).toEqual([404, 404]);
+    const odd = await world.request("GET", "/v1/sessions/sesn_%00");
+    expect([known.status, unknown.status, odd.status]).toEqual([404, 404, 404]);
     expect(known.body).toEqual(envelope("not_found_error", expect.stringContaining("sesn_nobody")));
     expect(unknown.body).toEqual(envelope("not_found_error", expect.any(String)));
   });

@@ -14,6 +14,7 @@ import { authenticate } from "./auth.ts";
 import type { AppEnv, HttpLog } from "./context.ts";
 import { respondNotFound, respondWithError } from "./errors.ts";
 import { createWrite } from "./once.ts";
+import { refuseNul } from "./paths.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { environmentRoutes } from "./routes/environments.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -56,7 +57,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     await next();
   });
   app.route("/", healthRoutes(store, shutdown));
-  app.use("/v1/*", authenticate(createKeys({ store, newId })), checkVersion());
+  app.use("/v1/*", authenticate(createKeys({ store, newId })), checkVersion(), refuseNul());
   mountResources(app, deps);
   app.route("/", unbuiltRoutes());
   return app;

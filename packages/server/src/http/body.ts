@@ -36,8 +36,13 @@ async function readBytes(c: AppContext): Promise<Uint8Array> {
   const declared = Number(c.req.header("content-length") ?? Number.NaN);
   if (declared > BODY_BYTES_MAX) throw tooLarge();
   // Node's parser ends the body at the declared length, so the fast path cannot grow beyond it.
-  if (Number.isSafeInteger(declared)) return new Uint8Array(await c.req.arrayBuffer());
-  return await readUndeclared(c.req.raw.body);
+  try {
+    if (Number.isSafeInteger(declared)) return new Uint8Array(await c.req.arrayBuffer());
+    return await readUndeclared(c.req.raw.body);
+  } catch (cause) {
+    if (cause instanceof RequestTooLargeError) throw cause;
+    throw new InvalidRequestError("the body was cut off", { cause });
+  }
 }
 
 async function readUndeclared(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> {

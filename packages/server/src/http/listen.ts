@@ -1,8 +1,9 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ErrorBody } from "@drover/api";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import type { Hono } from "hono";
+import { Wakeup } from "../lib/wakeup.ts";
 import type { AppEnv } from "./context.ts";
 
 /** A reused connection outlives the idle time of the usual proxies. */
@@ -31,9 +32,18 @@ export async function listen(
     // The process also makes requests of its own; it keeps the platform's classes.
     { overrideGlobalObjects: false, errorHandler: outsideOfApp },
   );
+  const answering = new Set<ServerResponse>();
+  const drained = new Wakeup();
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS },
-    (incoming, outgoing) => void fetchListener(incoming, outgoing),
+    (incoming, outgoing) => {
+      answering.add(outgoing);
+      outgoing.once("close", () => {
+        answering.delete(outgoing);
+        drained.notify();
+      });
+      void fetchListener(incoming, outgoing);
+    },
   );
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -50,7 +60,14 @@ export async function listen(
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-      await closed.finally(() => clearTimeout(cut));
+      try {
+        while (answering.size > 0) await drained.wait();
+      } finally {
+        clearTimeout(cut);
+      }
+      // What is left has asked nothing yet, which Node does not count as idle.
+      server.closeAllConnections();
+      await closed;
     },
   };
 }

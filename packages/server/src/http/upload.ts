@@ -38,7 +38,11 @@ export async function receiveUpload(c: AppContext, blobs: Blobs): Promise<Upload
   const parser = openParser(c);
   const part = deferred<FilePart>();
   const fields = new Map<string, string>();
+  let receiving: BusboyFileStream | undefined;
   parser.on("file", (name, stream, filename, _encoding, mimeType) => {
+    // Without a listener a part that is cut off would end the process; destroyed, it tells its reader.
+    stream.on("error", (error) => stream.destroy(error));
+    receiving = stream;
     if (name !== "file") {
       stream.resume();
       parser.destroy(new InvalidRequestError(`${name}: unknown part; the file's is named file`));
@@ -60,6 +64,8 @@ export async function receiveUpload(c: AppContext, blobs: Blobs): Promise<Upload
     (error: unknown) => {
       const problem = readable(error);
       part.reject(problem);
+      // The parser forgets a file that it was in the middle of.
+      receiving?.destroy(problem);
       throw problem;
     },
   );

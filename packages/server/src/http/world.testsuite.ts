@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
+import type { Announcements } from "../core/ports/announcements.ts";
 import type { KeyRole } from "../core/ports/records.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
 import { newId } from "../lib/new-id.ts";
@@ -25,6 +26,7 @@ export interface Body {
   readonly status: string;
   readonly system: string | null;
   readonly archived_at: string | null;
+  readonly expires_at: string | null;
   readonly processed_at: string | null;
   readonly file_id: string;
   readonly agent: Body;
@@ -39,12 +41,41 @@ export interface Body {
 }
 
 /** The whole API on a real database in a folder of its own, with one workspace and a key to it. */
-export async function openWorld(options: { streamLimits?: Partial<StreamLimits> } = {}) {
+export async function openWorld({
+  now = Date.now,
+  ...options
+}: {
+  streamLimits?: Partial<StreamLimits>;
+  now?: () => number;
+} = {}) {
   const dataFolder = mkdtempSync(join(tmpdir(), "drover-http-"));
   const thrown: unknown[] = [];
   const announcements = new LocalAnnouncements((error) => thrown.push(error));
-  const store = openSqliteStore({ dataFolder, clock: systemClock, announcements });
+  const clock = { ...systemClock, now };
+  let isMuted = false;
+  const store = openSqliteStore({
+    dataFolder,
+    clock,
+    announcements: {
+      publish: (announcement) => {
+        if (!isMuted) announcements.publish(announcement);
+      },
+    },
+  });
   const shutdown = new AbortController();
+  let subscriptions = 0;
+  const counted: Announcements = {
+    publish: (announcement) => announcements.publish(announcement),
+    subscribeDue: (listener) => announcements.subscribeDue(listener),
+    subscribe: (sessionId, listener) => {
+      const stop = announcements.subscribe(sessionId, listener);
+      subscriptions += 1;
+      return () => {
+        subscriptions -= 1;
+        stop();
+      };
+    },
+  };
   const logged: { fields: Readonly<Record<string, unknown>>; message: string }[] = [];
   const disposed: string[] = [];
   const collected: string[] = [];
@@ -53,9 +84,9 @@ export async function openWorld(options: { streamLimits?: Partial<StreamLimits> 
     void logged.push({ fields, message });
   const app = createApp({
     store,
-    announcements,
+    announcements: counted,
     cursors: createCursors({ key: randomBytes(32) }),
-    clock: systemClock,
+    clock,
     log: { error: record, warn: record },
     shutdown: shutdown.signal,
     blobs,
@@ -111,6 +142,12 @@ export async function openWorld(options: { streamLimits?: Partial<StreamLimits> 
     store,
     announcements,
     shutdown,
+    /** From now on nobody hears of what is committed. */
+    mute: () => {
+      isMuted = true;
+    },
+    /** How many streams listen now. */
+    subscriptions: () => subscriptions,
     logged,
     disposed,
     collected,

@@ -133,6 +133,11 @@ describe("create", () => {
         size_bytes: 7,
       })),
     });
+    const list = await world.request("GET", `/v1/sessions/${body.id}/resources`);
+    expect(list.body).toEqual({ data: body.resources, next_page: null });
+    const one = `/v1/sessions/${body.id}/resources/${body.resources[1]?.id}`;
+    expect((await world.request("GET", one)).body).toEqual(body.resources[1]);
+    expect((await world.request("GET", `${one}x`)).status).toBe(404);
     const copy = await world.store.files.find(world.workspaceId, body.resources[0]?.file_id ?? "");
     expect(copy).toMatchObject({ session_id: body.id, downloadable: false });
   });

@@ -1,4 +1,4 @@
-import { SessionCreateParams, SessionListQuery, SessionUpdateParams } from "@drover/api";
+import { PageQuery, SessionCreateParams, SessionListQuery, SessionUpdateParams } from "@drover/api";
 import { Hono } from "hono";
 import type { Cursors } from "../../app/pagination.ts";
 import {
@@ -9,6 +9,7 @@ import {
   listSessions,
 } from "../../app/sessions.ts";
 import { createSession } from "../../app/sessions-create.ts";
+import { getResource, listResources } from "../../app/sessions-resources.ts";
 import { updateSession } from "../../app/sessions-update.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { readEmpty, readJson } from "../body.ts";
@@ -73,5 +74,14 @@ export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
       refuseQuery(c);
       await readEmpty(c);
       return await write(c, (tx) => archiveSession(tx, sessionKey(c)), undefined);
+    })
+    .get("/v1/sessions/:session_id/resources", async (c) => {
+      const query = parseQuery(c, PageQuery);
+      return c.json(await listResources(store, { key: sessionKey(c), query }));
+    })
+    .get("/v1/sessions/:session_id/resources/:resource_id", async (c) => {
+      refuseQuery(c);
+      const resourceId = c.req.param("resource_id");
+      return c.json(await getResource(store, { key: sessionKey(c), resourceId }));
     });
 }
