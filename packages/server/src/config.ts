@@ -39,6 +39,11 @@ export class ConfigError extends OperatorError {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** This process's environment, of which a program that it starts may be given parts by name. */
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
 /**
  * Reads the environment, with `overrides` before it, and the YAML file that `DROVER_CONFIG` names.
  * Throws `ConfigError` on an unknown name or a bad value.
