@@ -1,5 +1,6 @@
 import type { IdPage, ModelInfo, ModelLifecycle, ModelListQuery } from "@drover/api";
 import { pageLimitDefault } from "@drover/api";
+import type { ModelInfo as ConfiguredModel } from "../core/ports/model.ts";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
 
 const SHOWN_BY_DEFAULT: readonly ModelLifecycle[] = ["active", "deprecated"];
@@ -15,6 +16,20 @@ interface ModelsOptions {
   readonly models: readonly ModelInfo[];
   /** From alias to id. */
   readonly aliases?: ReadonlyMap<string, string>;
+}
+
+/** What a server tells of a model: what it does not know is null. */
+export function modelInfoOf(model: ConfiguredModel): ModelInfo {
+  return {
+    ...model,
+    type: "model",
+    line: null,
+    lifecycle: "active",
+    deprecated_at: null,
+    retires_at: null,
+    allowed_fallback_models: null,
+    capabilities: null,
+  };
 }
 
 export function createModels({ models, aliases = new Map() }: ModelsOptions): Models {

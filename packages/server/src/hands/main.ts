@@ -1,6 +1,5 @@
 import type { Config } from "../config.ts";
-import { armFailPoint, isFailPoint } from "../lib/fail-point.ts";
-import { OperatorError } from "../lib/operator-error.ts";
+import { armConfigured } from "../lib/arm-configured.ts";
 import { composeHands } from "./compose.ts";
 import { HANDS_RUNNING_EXIT_CODE } from "./protocol/hands-file.ts";
 import { HandsRunningError, liveAsHands } from "./runtime/hands-life.ts";
@@ -32,11 +31,4 @@ export async function runHands({ config }: { readonly config: Config }): Promise
     process.off("SIGTERM", end);
     process.off("SIGINT", end);
   }
-}
-
-function armConfigured(failPoint: string | undefined): void {
-  if (failPoint === undefined) return;
-  const [name = "", nth] = failPoint.split(":");
-  if (!isFailPoint(name)) throw new OperatorError(`There is no fail point ${name}.`);
-  armFailPoint({ name, nth: Number(nth) });
 }

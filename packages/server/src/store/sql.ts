@@ -30,6 +30,8 @@ export interface SqlTransaction {
   /** RFC 3339 with milliseconds. */
   readonly now: string;
   readonly touched: Touched;
+  /** False only for the fault campaign, which must catch what comes of appends without a lease. */
+  readonly isFenced: boolean;
 }
 
 /** A statement or a piece of one. Values become parameters; other queries become part of the text. */

@@ -31,7 +31,8 @@ export async function appendEvents(
       updated_at = case when ${shown} = 1 then ${tx.now} else updated_at end,
       claims = 0
     where workspace_id = ${workspaceId} and id = ${sessionId}
-      and epoch = ${epoch} and lease_holder is not null and deleted_at is null
+      and (${tx.isFenced ? 0 : 1} = 1 or (epoch = ${epoch} and lease_holder is not null))
+      and deleted_at is null
     returning session_key, last_seq, last_processed_at`);
   if (place === undefined) throw new LeaseLostError(sessionId, epoch);
   const events = await insertEvents(tx, request, place, { drafts, epoch });

@@ -16,13 +16,15 @@ const PROBE = "-".repeat(64 * 1024);
 export class SqliteEngine implements WriteEngine {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #isFenced: boolean;
   readonly #runner: SqliteRunner;
   readonly #commands: Readonly<Record<Command, Statement<[]>>>;
   #fault: unknown;
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Database, clock: Clock, isFenced: boolean) {
     this.#database = database;
     this.#clock = clock;
+    this.#isFenced = isFenced;
     this.#runner = new SqliteRunner(database, (error) => {
       if (unavailable(error) !== undefined) this.#fault ??= error;
     });
@@ -90,7 +92,8 @@ export class SqliteEngine implements WriteEngine {
   open(touched: Touched): ReturnType<WriteEngine["open"]> {
     const db = new OneWork(this.#runner);
     const now = new Date(this.#clock.now()).toISOString();
-    return { tx: transactionOf({ db, now, touched }), close: () => db.close() };
+    const isFenced = this.#isFenced;
+    return { tx: transactionOf({ db, now, touched, isFenced }), close: () => db.close() };
   }
 }
 

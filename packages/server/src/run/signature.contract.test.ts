@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { type BrainWorld, createBrainWorld, TWO_TOOLS } from "../testing/brain.ts";
+import { brokenLogRules, comparableLog } from "../testing/log-rules.ts";
+
+const world = () =>
+  createBrainWorld({
+    script: TWO_TOOLS,
+    tools: { read: () => "content of a", write: () => "wrote 1 bytes to b" },
+  });
+
+/** Runs the scenario once without dying, for its log and the number of steps at which one can die. */
+async function undisturbed() {
+  await using brain = await world();
+  const key = await brain.newSession();
+  await brain.send(key, "Read a and write b.");
+  const mortal = await brain.run();
+  return { log: await brain.log(key), steps: mortal.trace };
+}
+
+async function settled(brain: BrainWorld): Promise<void> {
+  // One process after another until one finds nothing to do: each claims, drives and ends.
+  for (let processes = 0; processes < 5; processes++) {
+    const { trace } = await brain.run();
+    if (trace.length === 2) return;
+  }
+  throw new Error("the session does not come to rest");
+}
+
+describe("the signature: one process dies, another goes on", async () => {
+  const reference = await undisturbed();
+  const steps = reference.steps.map((name, index) => ({ name, killAt: index + 1 }));
+
+  test("the undisturbed log is the one of the design", () => {
+    expect(reference.log.map((event) => event.type)).toEqual([
+      "session.status_running",
+      "session.thread_status_running",
+      "user.message",
+      "span.model_request_start",
+      "agent.thinking",
+      "agent.message",
+      "agent.tool_use",
+      "agent.tool_use",
+      "span.model_request_end",
+      "drover.call_started",
+      "drover.call_started",
+      "agent.tool_result",
+      "agent.tool_result",
+      "span.model_request_start",
+      "agent.message",
+      "span.model_request_end",
+      "session.thread_status_idle",
+      "session.usage",
+      "session.status_idle",
+    ]);
+    expect(steps.length).toBeGreaterThan(20);
+  });
+
+  test.each(steps)("killed $name (step $killAt), the log is the same", async ({ killAt }) => {
+    await using brain = await world();
+    const key = await brain.newSession();
+    await brain.send(key, "Read a and write b.");
+    await brain.run(killAt);
+    await settled(brain);
+    const log = await brain.log(key);
+    expect(brokenLogRules(log)).toEqual([]);
+    expect(comparableLog(log)).toEqual(comparableLog(reference.log));
+    const runs = brain.hands.executions.map(({ callId }) => callId);
+    expect(new Set(runs).size).toBe(runs.length);
+    expect(runs).toHaveLength(2);
+  });
+
+  test.each(steps)(
+    "killed $name (step $killAt) together with the hands, each call has one answer and runs at most once",
+    async ({ killAt }) => {
+      await using brain = await world();
+      const key = await brain.newSession();
+      await brain.send(key, "Read a and write b.");
+      await brain.run(killAt);
+      brain.hands.kill();
+      await settled(brain);
+      expect(brokenLogRules(await brain.log(key))).toEqual([]);
+      const runs = brain.hands.executions.map(({ callId }) => callId);
+      expect(new Set(runs).size).toBe(runs.length);
+    },
+  );
+});

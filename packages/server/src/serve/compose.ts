@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { createBlobCollector } from "../app/blob-collector.ts";
+import { createModels, modelInfoOf } from "../app/models.ts";
+import { createCursors } from "../app/pagination.ts";
+import type { Config } from "../config.ts";
+import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
+import type { Store } from "../core/ports/store.ts";
+import { offeredTools } from "../core/tools/offered-tools.ts";
+import { LocalHands } from "../hands/protocol/hands-client.ts";
+import type { AppDeps } from "../http/app.ts";
+import { failPoint } from "../lib/fail-point.ts";
+import { newId } from "../lib/new-id.ts";
+import { systemClock } from "../lib/system-clock.ts";
+import { listModels, Models } from "../model/models.ts";
+import type { DriveDeps } from "../run/deps.ts";
+import { Scheduler } from "../run/scheduler.ts";
+import { LocalAnnouncements } from "../store/local-announcements.ts";
+import { LocalBlobs } from "../store/local-blobs.ts";
+import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
+import { keyFromFile } from "./secret-file.ts";
+import { handsSpawner, type SpawnHandsOptions } from "./spawn-hands.ts";
+
+/** Sessions that one process drives at once; more wait until one is done. */
+const SESSIONS_MAX = 10_000;
+/** A session whose drive failed beyond giving its turn up is left alone for so long. */
+const FAILURE_DELAY_MS = 30_000;
+
+export interface Composition {
+  readonly store: Store;
+  readonly app: AppDeps;
+  readonly scheduler: Scheduler;
+  /** Ends everything but the store, which is closed last. */
+  close(): Promise<void>;
+}
+
+/** The one place that knows which adapters the server is made of. */
+export async function compose(
+  config: Config,
+  spawn: SpawnHandsOptions,
+  log: Logger,
+): Promise<Composition> {
+  const announcements = new LocalAnnouncements((error) => {
+    log.error({ err: error }, "a listener of announcements threw");
+  });
+  const store = openSqliteStore({
+    dataFolder: config.data,
+    clock: systemClock,
+    announcements,
+    onFailure: (error) => log.error({ err: error }, "the store cannot write"),
+    onRecovery: () => log.info("the store can write again"),
+    unsafeIgnoreFence: config.test.unsafe.includes("fence"),
+  });
+  const blobs = await LocalBlobs.open(join(config.data, "blobs"));
+  const hands = new LocalHands({
+    dataDir: config.data,
+    start: handsSpawner(spawn),
+    clock: systemClock,
+    unsafeForgetSentCalls: config.test.unsafe.includes("reattach"),
+  });
+  const deps: DriveDeps = {
+    store,
+    hands,
+    model: new Models(config.model),
+    announcements,
+    clock: systemClock,
+    policies: DEFAULT_POLICIES,
+    toolsOf: (session) => offeredTools(session.agent.tools),
+    random: Math.random,
+    newId,
+    failPoint,
+    log,
+  };
+  const scheduler = new Scheduler(deps, {
+    holder: newId("holder"),
+    // One server has the folder's lock, so a lease ends with the next server's start.
+    leaseMs: null,
+    sessionsMax: SESSIONS_MAX,
+    failureDelayMs: FAILURE_DELAY_MS,
+  });
+  const collector = createBlobCollector({ store, blobs, clock: systemClock });
+  const shutdown = new AbortController();
+  const collecting = keepCollecting(collector, shutdown.signal, log);
+  return {
+    store,
+    scheduler,
+    app: {
+      store,
+      blobs,
+      announcements,
+      cursors: createCursors({ key: await keyFromFile(join(config.data, "cursor-key")) }),
+      clock: systemClock,
+      models: createModels({ models: listModels().map(modelInfoOf) }),
+      log,
+      shutdown: shutdown.signal,
+      disposeHand: (handId) => void hands.dispose(handId),
+      collectLater: collector.collectLater,
+    },
+    close: async () => {
+      shutdown.abort();
+      await scheduler.close();
+      hands.close();
+      await collecting;
+    },
+  };
+}
+
+const COLLECTOR_PAUSE_MS = 60_000;
+
+async function keepCollecting(
+  collector: { run(signal: AbortSignal): Promise<void> },
+  signal: AbortSignal,
+  log: Logger,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await collector.run(signal);
+    } catch (error) {
+      log.error({ err: error }, "a blob that nothing refers to could not be deleted");
+      await systemClock.sleepUntil(systemClock.now() + COLLECTOR_PAUSE_MS, signal);
+    }
+  }
+}

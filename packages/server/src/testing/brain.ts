@@ -1,0 +1,184 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { answer, type Script, startMessagesApi, text, thinking, toolCall,
+  toolResultsOf,
+} from "@drover/testing";
+import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { EventWriter, SessionKey } from "../core/ports/event-log.ts";
+import type { ModelTool } from "../core/ports/model.ts";
+import type { Store } from "../core/ports/store.ts";
+import type { LogEvent } from "../core/session/log-event.ts";
+import { MemoryHands, type MemoryTool } from "../hands/fake/memory-hands.ts";
+import { Secret } from "../lib/secret.ts";
+import { AnthropicModel } from "../model/anthropic.ts";
+import type { DriveDeps } from "../run/deps.ts";
+import { drive } from "../run/drive.ts";
+import { LocalAnnouncements } from "../store/local-announcements.ts";
+import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
+import { impatientClock } from "./impatient-clock.ts";
+import {
+  Mortal,
+  mortalAnnouncements,
+  mortalHands,
+  mortalModel,
+  mortalStore,
+} from "./mortal.ts";
+
+const TOOLS: readonly ModelTool[] = ["bash", "read", "write"].map((name) => ({
+  name,
+  description: `the tool ${name}`,
+  input_schema: { type: "object", additionalProperties: true },
+}));
+
+/**
+ * Everything a brain works with, in one process: a real store on a file, the strict model double over
+ * HTTP, hands in memory. Drivers come and go; what is here stays.
+ */
+export interface BrainWorld extends AsyncDisposable {
+  readonly store: Store;
+  readonly hands: MemoryHands;
+  readonly api: Awaited<ReturnType<typeof startMessagesApi>>;
+  readonly announcements: LocalAnnouncements;
+  readonly clock: Clock;
+  readonly deps: DriveDeps;
+  newSession(): Promise<SessionKey>;
+  send(key: SessionKey, ...events: readonly ("interrupt" | string)[]): Promise<void>;
+  log(key: SessionKey): Promise<readonly LogEvent[]>;
+  /** Claims what is due and drives it, dying at the given step; 0 for never. */
+  run(killAt?: number): Promise<Mortal>;
+}
+
+export async function createBrainWorld(options: {
+  readonly script: Script;
+  readonly tools: Readonly<Record<string, MemoryTool>>;
+}): Promise<BrainWorld> {
+  const folder = mkdtempSync(join(tmpdir(), "drover-brain-"));
+  const clock = impatientClock();
+  const announcements = new LocalAnnouncements(() => undefined);
+  const store = openSqliteStore({ dataFolder: folder, clock, announcements });
+  const api = await startMessagesApi({ script: options.script });
+  const hands = new MemoryHands({ tools: options.tools });
+  let ids = 0;
+  const deps: DriveDeps = {
+    store,
+    hands,
+    model: new AnthropicModel({ baseUrl: api.url, apiKey: new Secret(api.apiKey) }),
+    announcements,
+    clock,
+    policies: DEFAULT_POLICIES,
+    toolsOf: () => TOOLS,
+    random: () => 0,
+    newId: (prefix) => {
+      ids += 1;
+      return `${prefix}_${ids}`;
+    },
+    failPoint: () => undefined,
+    log: { info: () => undefined, error: () => undefined },
+  };
+  const world = { store, hands, api, announcements, clock, deps };
+  return {
+    ...world,
+    newSession: () => newSession(world),
+    send: (key, ...events) => send(world, key, events),
+    log: (key) => store.events.getEvents(key, { limit: 10_000 }),
+    run: (killAt = 0) => run(deps, killAt),
+    [Symbol.asyncDispose]: async () => {
+      await api.close();
+      await store.close();
+      rmSync(folder, { recursive: true });
+      // Also where the harness recovered: a context that a real API would refuse is a bug.
+      if (api.refusals.length > 0) throw new Error(JSON.stringify(api.refusals));
+    },
+  };
+}
+
+type NewInput = Parameters<EventWriter["accept"]>[1][number];
+type World = Pick<BrainWorld, "store" | "deps">;
+
+async function newSession({ store, deps }: World): Promise<SessionKey> {
+  const key = { workspaceId: "wrkspc_1", sessionId: deps.newId("sesn") };
+  await store.write((tx) =>
+    tx.sessions.insert({
+      workspace_id: key.workspaceId,
+      id: key.sessionId,
+      thread_id: deps.newId("sthr"),
+      hand_id: deps.newId("hand"),
+      status: "idle",
+      title: null,
+      metadata: {},
+      environment_id: "env_1",
+      agent: {
+        id: "agent_1",
+        name: "tester",
+        version: 1,
+        system: "Be brief.",
+        model: { id: "claude-opus-5-5" },
+        tools: [],
+      },
+      resources: [],
+      vault_ids: [],
+      recipe: {
+        provider: "bubblewrap",
+        base: { type: "host" },
+        mounts: [],
+        network: { type: "none" },
+      },
+      totals: { usage: {}, stats: {} },
+      created_at: tx.now,
+    }),
+  );
+  return key;
+}
+
+async function send(
+  { store, deps }: World,
+  key: SessionKey,
+  events: readonly ("interrupt" | string)[],
+): Promise<void> {
+  await store.write(async (tx) => {
+    const session = await tx.sessions.find(key);
+    if (session === undefined) throw new Error(`no session ${key.sessionId}`);
+    const drafts = events.map((event): NewInput => {
+      const id = deps.newId("sevt");
+      const base = { id, thread_id: session.thread_id, cross_posted: false, private: {} };
+      if (event === "interrupt") return { ...base, type: "user.interrupt", public: {} };
+      const content = [{ type: "text" as const, text: event }];
+      return { ...base, type: "user.message", public: { content } };
+    });
+    await tx.events.accept(key, drafts);
+  });
+}
+
+/** One process: takes every lease over, claims once and drives, until it is done or dies. */
+async function run(deps: DriveDeps, killAt: number): Promise<Mortal> {
+  const mortal = new Mortal(killAt);
+  const mine: DriveDeps = {
+    ...deps,
+    store: mortalStore(deps.store, mortal),
+    hands: mortalHands(deps.hands, mortal),
+    model: mortalModel(deps.model, mortal),
+    announcements: mortalAnnouncements(deps.announcements, mortal),
+  };
+  const holder = deps.newId("holder");
+  await deps.store.write((tx) => tx.queue.takeOver(holder));
+  const driving = (async () => {
+    const claim = { holder, leaseMs: null, limit: 10 };
+    const claims = await mine.store.write((tx) => tx.queue.claim(claim));
+    await Promise.all(claims.map((one) => drive(one, mine, new AbortController().signal)));
+  })();
+  await Promise.race([driving, mortal.died]);
+  return mortal;
+}
+
+/** The first turn of the scenario: thinking, text and two parallel calls; then the answer. */
+export const TWO_TOOLS: Script = (request) => {
+  if (toolResultsOf(request).size > 0) return answer(text("Both are done."));
+  return answer(
+    thinking("Two things are to be done."),
+    text("I do both."),
+    toolCall("read", { file_path: "a" }),
+    toolCall("write", { file_path: "b", content: "b" }),
+  );
+};

@@ -1,0 +1,90 @@
+import type { Announcements } from "../core/ports/announcements.ts";
+import type { Hands } from "../core/ports/hands.ts";
+import type { Model } from "../core/ports/model.ts";
+import type { Store } from "../core/ports/store.ts";
+
+/**
+ * A process that dies at one of its steps. A step is a moment just before or just after it reaches
+ * outside: an append, a claim, a model request, a call. Once dead, nothing that it calls happens and
+ * nothing that it waits for comes, as for a process that was killed.
+ */
+export class Mortal {
+  readonly #killAt: number;
+  #steps = 0;
+  #isDead = false;
+  readonly #died = Promise.withResolvers<void>();
+  /** The steps it took, by name, for the message of a failing test. */
+  readonly trace: string[] = [];
+
+  /** Dies at step `killAt`, counted from 1; 0 never. */
+  constructor(killAt: number) {
+    this.#killAt = killAt;
+  }
+
+  get died(): Promise<void> {
+    return this.#died.promise;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  async outside<T>(name: string, work: () => Promise<T>): Promise<T> {
+    await this.#pass(`before ${name}`);
+    const result = await work();
+    await this.#pass(`after ${name}`);
+    return result;
+  }
+
+  async #pass(name: string): Promise<void> {
+    if (!this.#isDead) {
+      this.#steps += 1;
+      this.trace.push(name);
+      if (this.#steps !== this.#killAt) return;
+      this.#isDead = true;
+      this.#died.resolve();
+    }
+    await new Promise<never>(() => {});
+  }
+}
+
+export function mortalStore(store: Store, mortal: Mortal): Store {
+  return {
+    events: store.events,
+    sessions: store.sessions,
+    agents: store.agents,
+    environments: store.environments,
+    files: store.files,
+    apiKeys: store.apiKeys,
+    write: (work) => mortal.outside("write", () => store.write(work)),
+    failure: () => store.failure(),
+    close: () => store.close(),
+  };
+}
+
+export function mortalHands(hands: Hands, mortal: Mortal): Hands {
+  return {
+    locate: (id, signal) => mortal.outside("locate", () => hands.locate(id, signal)),
+    execute: (call, signal) => mortal.outside("execute", () => hands.execute(call, signal)),
+    cancel: (call) => mortal.outside("cancel", () => hands.cancel(call)),
+    settle: (call) => mortal.outside("settle", () => hands.settle(call)),
+    dispose: (handId) => mortal.outside("dispose", () => hands.dispose(handId)),
+  };
+}
+
+export function mortalModel(model: Model, mortal: Mortal): Model {
+  return {
+    respond: (request, observer, signal) =>
+      mortal.outside("model", () => model.respond(request, observer, signal)),
+  };
+}
+
+export function mortalAnnouncements(announcements: Announcements, mortal: Mortal): Announcements {
+  return {
+    publish: (announcement) => {
+      if (!mortal.isDead) announcements.publish(announcement);
+    },
+    subscribe: (sessionId, listener) => announcements.subscribe(sessionId, listener),
+    subscribeDue: (listener) => announcements.subscribeDue(listener),
+  };
+}
