@@ -3,15 +3,14 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { testHands } from "../../core/ports/hands.testsuite.ts";
 import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
-import { FAIL_POINTS, type FailPoint } from "../../lib/fail-point.ts";
+import { FAIL_POINTS, type FailPointPlan } from "../../lib/fail-point.ts";
 import { handsSpawner } from "../../serve/spawn-hands.ts";
 import { makeCall } from "../fake/make-call.ts";
 import type { MarkingHandsOptions } from "../fake/marking-hands-main.ts";
 import { type MarkingWorld, markingHandsArgs, openMarkingWorld } from "../fake/marking-world.ts";
 
-testHands(() => openMarkingWorld(spawner()));
+// The contract itself is run on real sandboxes, by `hands.contract.test.ts`; here is what is beyond it.
 
 test("starts nothing until a call needs it, and then one process for all who ask", async () => {
   await using world = await openMarkingWorld(spawner());
@@ -108,16 +107,9 @@ const CALL_PATH = FAIL_POINTS.filter((name) => /^hands\.(call|reply|settle)\./.t
 
 test.each(CALL_PATH)("runs no call twice when the hands die at %s", async (name) => {
   // The first answer of all is the one to the search for hands.
-  const nth = name.startsWith("hands.reply.") ? 2 : 1;
-  let failPoint: { name: FailPoint; nth: number } | undefined = { name, nth };
-  // Only the first boot dies: the point may be one that every boot passes.
-  const start = (dataDir: string) => async (signal: AbortSignal) => {
-    const armed = failPoint;
-    failPoint = undefined;
-    const options = armed ? { dataDir, failPoint: armed } : { dataDir };
-    await handsSpawner(command(options))(signal);
-  };
-  await using world = await openMarkingWorld(start);
+  await using world = await openMarkingWorld(
+    dyingOnce({ name, nth: name.startsWith("hands.reply.") ? 2 : 1 }),
+  );
   const { hands_boot } = await world.hands.locate("hand_1", never());
   const call = makeCall({ handsBoot: hands_boot, ...world.call("fragile") });
   const first = await world.hands.execute(call, never());
@@ -129,6 +121,46 @@ test.each(CALL_PATH)("runs no call twice when the hands die at %s", async (name)
   if (first.type === "result") expect(runs).toBe(1);
   expect(["lost", "refused"]).toContain(second.type);
 });
+
+const START = FAIL_POINTS.filter((name) => name.startsWith("hands.start."));
+
+test.each(START)("has other hands when the first die at %s", async (name) => {
+  await using world = await openMarkingWorld(dyingOnce({ name, nth: 1 }));
+  await world.hands.locate("hand_1", never()).catch((error) => {
+    expect(error).toMatchObject({ name: "HandsUnavailableError" });
+  });
+  const located = () => world.hands.locate("hand_1", never()).catch(() => "none");
+  await expect.poll(located, { timeout: 20_000 }).toMatchObject({ hand_id: "hand_1" });
+});
+
+const CANCELLING = FAIL_POINTS.filter((name) => name.startsWith("hands.cancel."));
+
+test.each(CANCELLING)("says a call is lost when the hands die at %s", async (name) => {
+  await using world = await openMarkingWorld(dyingOnce({ name, nth: 1 }));
+  const call = await begin(world, "endless");
+  await world.hands.cancel(call);
+  expect(await world.hands.execute(call, never())).toMatchObject({ type: "lost" });
+  expect(await world.runs("hand_1", "endless")).toBe(1);
+});
+
+const DISPOSING = FAIL_POINTS.filter((name) => name.startsWith("hands.dispose."));
+
+test.each(DISPOSING)("asks to be told again when the hands die at %s", async (name) => {
+  await using world = await openMarkingWorld(dyingOnce({ name, nth: 1 }));
+  await world.hands.locate("hand_1", never());
+  expect(await world.hands.dispose("hand_1")).toBe(false);
+  expect(await world.hands.dispose("hand_1")).toBe(true);
+});
+
+/** Only the first boot dies: the point may be one that every boot passes. */
+function dyingOnce(plan: FailPointPlan) {
+  let failPoint: FailPointPlan | undefined = plan;
+  return (dataDir: string) => async (signal: AbortSignal) => {
+    const options = failPoint ? { dataDir, failPoint } : { dataDir };
+    failPoint = undefined;
+    await handsSpawner(command(options))(signal);
+  };
+}
 
 function spawner(options: Omit<MarkingHandsOptions, "dataDir"> = {}) {
   return (dataDir: string) => handsSpawner(command({ dataDir, ...options }));

@@ -81,12 +81,16 @@ export function socketPath(dataDir: string): string | undefined {
   return Buffer.byteLength(path) <= UNIX_PATH_BYTES_MAX ? path : undefined;
 }
 
-/** When the process started, from `/proc`; empty where the system has no such thing. */
+/**
+ * When the process started, from `/proc`; empty if it is gone, also if it is dead and only waits for
+ * its parent to ask, and where the system has no `/proc`.
+ */
 export async function processStart(pid: number): Promise<string> {
   const stat = await readIfPresent(`/proc/${pid}/stat`);
   // The command's name comes first, in brackets, and may hold spaces and brackets itself.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return fields?.[19] ?? "";
+  const isDead = fields?.[0] === "Z" || fields?.[0] === "X";
+  return isDead ? "" : (fields?.[19] ?? "");
 }
 
 async function readIfPresent(path: string): Promise<string | undefined> {
