@@ -5,14 +5,15 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
-import type { Announcements } from "../core/ports/announcements.ts";
+import type { Announcement, Announcements } from "../core/ports/announcements.ts";
 import type { KeyRole } from "../core/ports/records.ts";
+import type { Store } from "../core/ports/store.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
 import { newId } from "../lib/new-id.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
-import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
+import { MemoryStore, type MemoryStoreOptions } from "../store/memory/memory-store.ts";
 import { createApp } from "./app.ts";
 import { listen } from "./listen.ts";
 import type { StreamLimits } from "./sse.ts";
@@ -40,28 +41,32 @@ export interface Body {
   readonly error: { readonly type: string; readonly message: string; readonly details?: unknown };
 }
 
-/** The whole API on a real database in a folder of its own, with one workspace and a key to it. */
+/** The whole API on a store in memory and blobs in a folder, with one workspace and a key to it. */
 export async function openWorld({
   now = Date.now,
+  openStore,
   ...options
 }: {
   streamLimits?: Partial<StreamLimits>;
   now?: () => number;
+  /** Instead of the store in memory. */
+  openStore?: (options: MemoryStoreOptions & { dataFolder: string }) => Store;
 } = {}) {
   const dataFolder = mkdtempSync(join(tmpdir(), "drover-http-"));
   const thrown: unknown[] = [];
   const announcements = new LocalAnnouncements((error) => thrown.push(error));
   const clock = { ...systemClock, now };
   let isMuted = false;
-  const store = openSqliteStore({
-    dataFolder,
+  const storeOptions = {
     clock,
     announcements: {
-      publish: (announcement) => {
+      publish: (announcement: Announcement) => {
         if (!isMuted) announcements.publish(announcement);
       },
     },
-  });
+  };
+  const memory = new MemoryStore(storeOptions);
+  const store = openStore?.({ ...storeOptions, dataFolder }) ?? memory;
   const shutdown = new AbortController();
   let subscriptions = 0;
   const counted: Announcements = {
@@ -142,6 +147,8 @@ export async function openWorld({
     store,
     announcements,
     shutdown,
+    /** Makes writes fail as a full disk does; undefined ends it. */
+    failWrites: (sentence: string | undefined) => memory.failWrites(sentence),
     /** From now on nobody hears of what is committed. */
     mute: () => {
       isMuted = true;
