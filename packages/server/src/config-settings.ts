@@ -26,7 +26,7 @@ export const Settings = z.strictObject({
     .describe("The port to listen on; `0` takes any free one, told by the line on stdout."),
   DROVER_API_KEY: z
     .string()
-    .min(8)
+    .regex(/^[!-~]{16,512}$/, "must have 16 to 512 characters without blanks")
     .optional()
     .describe(
       "The key clients must send. Without it one is made at the first start and kept in the data folder (`drover keys show`).",

@@ -59,11 +59,14 @@ test.each([
 });
 
 test("no key is shown by printing the configuration", () => {
-  const config = loadConfig({ DROVER_API_KEY: "canary-one", DROVER_MODEL_API_KEY: "canary-two" });
+  const config = loadConfig({
+    DROVER_API_KEY: "canary-one-long-enough",
+    DROVER_MODEL_API_KEY: "canary-two",
+  });
   expect(
     `${inspect(config, { depth: 9, showHidden: true })} ${JSON.stringify(config)}`,
   ).not.toContain("canary");
-  expect(config.apiKey?.reveal()).toBe("canary-one");
+  expect(config.apiKey?.reveal()).toBe("canary-one-long-enough");
 });
 
 test("the usual variables of Anthropic's clients are the fall-back, in pairs", () => {

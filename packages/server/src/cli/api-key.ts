@@ -1,17 +1,16 @@
-import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newKey } from "../app/keys.ts";
 import type { Config } from "../config.ts";
 import { OperatorError } from "../lib/operator-error.ts";
 import { Secret } from "../lib/secret.ts";
-import { writeFileAtomically } from "../lib/write-file-atomically.ts";
 
 /** The key of the settings, else the one kept in the data folder, made at the first call. */
 export function apiKeyFor(config: Pick<Config, "apiKey" | "data">): Secret {
   if (config.apiKey !== undefined) return config.apiKey;
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const path = apiKeyPath(config.data);
-  const fresh = newKey();
+  const fresh = newKey().reveal();
   try {
     writeFileSync(path, `${fresh}\n`, { flag: "wx", mode: 0o600, flush: true });
     return new Secret(fresh);
@@ -27,20 +26,8 @@ export function apiKeyFor(config: Pick<Config, "apiKey" | "data">): Secret {
   return new Secret(kept);
 }
 
-/** Replaces the kept key. A running server goes on with the old one until it is started again. */
-export async function rotateApiKey(data: string): Promise<Secret> {
-  mkdirSync(data, { recursive: true, mode: 0o700 });
-  const fresh = newKey();
-  await writeFileAtomically(apiKeyPath(data), `${fresh}\n`, { mode: 0o600 });
-  return new Secret(fresh);
-}
+const KEY_LENGTH_MIN = 16;
 
-const KEY_LENGTH_MIN = 8;
-
-function apiKeyPath(data: string): string {
+export function apiKeyPath(data: string): string {
   return join(data, "api-key");
-}
-
-function newKey(): string {
-  return `drover-${randomBytes(24).toString("base64url")}`;
 }

@@ -68,10 +68,10 @@ function keysCommand(config: () => Config): Command {
     });
   keys
     .command("rotate")
-    .description("replace it; takes effect when the server is started again")
+    .description("replace it and revoke the one before; no server may run meanwhile")
     .action(async () => {
-      const { rotateApiKey } = await import("./api-key.ts");
-      say((await rotateApiKey(config().data)).reveal());
+      const { rotateApiKey } = await import("./rotate-key.ts");
+      say((await rotateApiKey(config())).reveal());
     });
   return keys;
 }
