@@ -19,7 +19,9 @@ export function openWriter(file: string, migrations: readonly Migration[]): Data
     database.pragma("page_size = 8192");
     database.pragma("journal_mode = wal");
     // Not the default in WAL mode: an acknowledged event must survive the machine's power as well.
-    database.pragma("synchronous = full"); database.pragma("temp_store = memory");
+    database.pragma("synchronous = full");
+    // Each work's savepoint keeps the pages it changes; in memory, not in a temporary file.
+    database.pragma("temp_store = memory");
     database.pragma(`journal_size_limit = ${WAL_LIMIT}`);
     migrate(database, migrations);
     database.pragma(`busy_timeout = ${WRITE_PATIENCE_MS}`);
