@@ -21,8 +21,8 @@ use Config;
 use Fcntl qw(:DEFAULT :mode);
 
 use constant {
-  FRAME_MAX => 1 << 21, OUT_HIGH => 1 << 20, CHUNK => 1 << 16, READ_MAX => 1 << 20,
-  FORWARD_MAX => 4 << 20, TAIL_KEEP => 1 << 19, CARRY_KEEP => 1 << 14, ERROR_KEEP => 1 << 13,
+  FRAME_MAX => 1 << 21, OUT_HIGH => 1 << 19, CHUNK => 1 << 16, READ_MAX => 1 << 18,
+  FORWARD_MAX => 4 << 20, TAIL_KEEP => 1 << 18, CARRY_KEEP => 1 << 14, ERROR_KEEP => 1 << 13,
   LIST_BYTES_MAX => 3 << 19, LIST_VISIT_MAX => 50_000, RUNS_MAX => 16, WRITES_MAX => 16,
   SPILLS_KEEP => 16, STATUS_FD => 60, POLL_S => 0.025, KILL_TRIES => 1000,
 };

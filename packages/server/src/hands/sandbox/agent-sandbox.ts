@@ -13,7 +13,8 @@ import { deferred } from "../../lib/deferred.ts";
 import type { AgentConnection } from "./agent-connection.ts";
 import { type AgentFields, fieldsOf } from "./agent-fields.ts";
 
-const CHUNK_BYTES = 1024 * 1024;
+/** What the agent reads at a time. Larger pieces gain little and make its idle memory many megabytes. */
+const CHUNK_BYTES = 256 * 1024;
 const COMMAND_BYTES_MAX = 1024 * 1024;
 const PATH_BYTES_MAX = 4096;
 const LIST_MAX = 20_000;

@@ -40,5 +40,5 @@ test("takes any bytes without hanging or growing, and refuses what cannot be a f
   expect(() => new FrameReader().push(Buffer.from("00000001ff", "hex"))).toThrow("a frame of");
   const cut = Buffer.from("0000000a0000000172000000ff00", "hex");
   expect(() => new FrameReader().push(cut)).toThrow("cut frame");
-  expect(new FrameReader().push(Buffer.from("000000"))).toEqual([]);
+  expect(new FrameReader().push(Buffer.from("000000", "hex"))).toEqual([]);
 });

@@ -1,8 +1,12 @@
 import { type StdioOptions, spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
+import { BubblewrapProvider } from "./bubblewrap-provider.ts";
 
 const LAUNCHER = join(import.meta.dirname, "../../agent/launch.pl");
 const IS_ROOT = process.getuid?.() === 0;
@@ -70,4 +74,51 @@ test("the agent refuses to run outside a sandbox, where its kill would reach eve
   });
   if (!child.stderr) throw new Error("no pipe");
   expect(await text(child.stderr)).toBe("the agent runs only inside a sandbox\n");
+});
+
+test("sandboxes are not made by a worker thread, whose end would kill them", async () => {
+  const provider = pathToFileURL(join(import.meta.dirname, "bubblewrap-provider.ts")).href;
+  const script = `
+    const { parentPort } = require("node:worker_threads");
+    import(${JSON.stringify(provider)}).then(async ({ BubblewrapProvider }) => {
+      const provider = new BubblewrapProvider({ dataFolder: process.argv[2], blobPath: () => "" });
+      const { signal } = new AbortController();
+      parentPort.postMessage(await provider.capabilities(signal).catch((error) => error.message));
+    });
+  `;
+  const folder = mkdtempSync(join(tmpdir(), "drover-worker-"));
+  const worker = new Worker(script, { eval: true, argv: [folder] });
+  try {
+    const message = await new Promise((resolve, reject) => {
+      worker.once("message", resolve);
+      worker.once("error", reject);
+    });
+    expect(message).toBe("sandboxes can only be made by the main thread");
+  } finally {
+    await worker.terminate();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test.each([
+  [
+    { bwrapPath: "/nowhere/bwrap" },
+    /^bubblewrap is not installed: run `apt-get install bubblewrap`$/,
+  ],
+  [{ perlPath: "/nowhere/perl" }, /^perl is not installed: run `apt-get install perl-base`$/],
+  [{ bwrapPath: "/bin/false" }, /^bubblewrap could not make a sandbox: exit status 1$/],
+])("says what is missing and what helps: %j", async (missing, expected) => {
+  const folder = mkdtempSync(join(tmpdir(), "drover-missing-"));
+  try {
+    const provider = new BubblewrapProvider({ dataFolder: folder, blobPath: () => "", ...missing });
+    const tried = provider.capabilities(new AbortController().signal);
+    await expect(tried).rejects.toThrow(
+      expect.objectContaining({
+        name: "SandboxUnavailableError",
+        message: expect.stringMatching(expected),
+      }),
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -15,28 +15,37 @@ interface Call {
 }
 
 /** Runs the filter as the kernel would. */
-function verdict(program: Uint8Array, { arch = 0, number, args = [] }: Call): string {
+function verdict(program: Uint8Array, call: Call): string {
+  const data = seccompData(call);
+  const code = new DataView(program.buffer);
+  let word = 0;
+  for (let at = 0; at * 8 < code.byteLength; at += 1) {
+    const operation = code.getUint16(at * 8, true);
+    const k = code.getUint32(at * 8 + 4, true);
+    if (operation === 0x06) return k === 0x7fff0000 ? ALLOWED : `errno ${k & 0xffff}`;
+    if (operation === 0x20) word = data.getUint32(k, true);
+    else if (operation === 0x54) word = (word & k) >>> 0;
+    else at += distance(operation, word, k, code.getUint16(at * 8 + 2, true));
+  }
+  throw new Error("the filter has no end");
+}
+
+function seccompData({ arch = 0, number, args = [] }: Call): DataView {
   const data = new DataView(new ArrayBuffer(64));
   data.setUint32(0, number >>> 0, true);
   data.setUint32(4, arch >>> 0, true);
   for (const [index, value] of args.entries()) {
     data.setBigUint64(16 + index * 8, BigInt(value), true);
   }
-  const code = new DataView(program.buffer);
-  let word = 0;
-  for (let at = 0; at * 8 < code.byteLength; at += 1) {
-    const operation = code.getUint16(at * 8, true);
-    const k = code.getUint32(at * 8 + 4, true);
-    const [ifTrue, ifFalse] = [code.getUint8(at * 8 + 2), code.getUint8(at * 8 + 3)];
-    if (operation === 0x20) word = data.getUint32(k, true);
-    else if (operation === 0x54) word = (word & k) >>> 0;
-    else if (operation === 0x15) at += word === k ? ifTrue : ifFalse;
-    else if (operation === 0x35) at += word >= k ? ifTrue : ifFalse;
-    else if (operation === 0x05) at += k;
-    else if (operation === 0x06) return k === 0x7fff0000 ? ALLOWED : `errno ${k & 0xffff}`;
-    else throw new Error(`unknown instruction ${operation}`);
-  }
-  throw new Error("the filter has no end");
+  return data;
+}
+
+/** How many instructions a jump leaves out. `targets` are the true and the false one, a byte each. */
+function distance(operation: number, word: number, k: number, targets: number): number {
+  if (operation === 0x05) return k;
+  const isMet = operation === 0x15 ? word === k : word >= k;
+  if (operation !== 0x15 && operation !== 0x35) throw new Error(`unknown instruction ${operation}`);
+  return isMet ? targets & 0xff : targets >> 8;
 }
 
 function tableOf(arch: string): SyscallTable {
