@@ -5,6 +5,7 @@ import type { InboxEvent, LogEvent } from "../core/session/log-event.ts";
 import { toWire } from "../core/session/wire.ts";
 import type { StreamFrame } from "./streams-frame.ts";
 import type { PreviewBuffer, PreviewType } from "./streams-previews.ts";
+import type { SharedReads } from "./streams-reads.ts";
 
 /** Events read at a time, at most. */
 const SLICE_MAX = 64;
@@ -41,7 +42,8 @@ export interface FeedStart {
  */
 export class SessionFeed {
   readonly #store: Store;
-  readonly #start: FeedStart;
+  readonly #reads: SharedReads;
+  readonly #start: Omit<FeedStart, "inbox">;
   readonly #previews: PreviewBuffer;
   readonly #range: Pick<EventRange, "threadId" | "visible">;
   /** Input that was waiting when the reader attached, by id. */
@@ -59,13 +61,20 @@ export class SessionFeed {
   /** Something happened that may be the session's deletion. */
   #isDoubtful = false;
 
-  constructor(store: Store, start: FeedStart, previews: PreviewBuffer) {
+  constructor(
+    { store, reads }: { store: Store; reads: SharedReads },
+    start: FeedStart,
+    previews: PreviewBuffer,
+  ) {
     this.#store = store;
-    this.#start = start;
+    this.#reads = reads;
+    // Not kept whole: what waits in the inbox may be large, and a stream lasts for hours.
+    const { inbox, ...place } = start;
+    this.#start = place;
     this.#previews = previews;
     this.#range = start.threadId === undefined ? { visible: true } : { threadId: start.threadId };
-    this.#waiting = new Set(start.inbox.map((event) => event.id));
-    this.#arrival = Math.max(-1, ...start.inbox.map((event) => event.arrival));
+    this.#waiting = new Set(inbox.map((event) => event.id));
+    this.#arrival = Math.max(-1, ...inbox.map((event) => event.arrival));
     this.#position = start.after;
     this.#target = start.attachedAt;
   }
@@ -120,16 +129,16 @@ export class SessionFeed {
     const target = this.#target;
     const limit = this.#sliceLimit;
     this.#hasMoreLog = false;
-    const events = await this.#store.events.getEvents(this.#start.key, {
-      ...this.#range,
-      after: this.#position,
-      order: "asc",
-      limit,
-    });
+    // Events that can still be read are no sign of deletion; what is announced from here on is.
+    const wasDoubtful = this.#isDoubtful;
+    this.#isDoubtful = false;
+    const range: EventRange = { ...this.#range, after: this.#position, order: "asc", limit };
+    const events = await this.#reads.getEvents(this.#start.key, range, target);
     const frames: StreamFrame[] = [];
     const shown = this.#showLog(events, frames);
     const isCut = shown < events.length;
     this.#sliceLimit = isCut ? shown + 1 : Math.min(SLICE_MAX, limit * 2);
+    if (events.length === 0 && wasDoubtful) this.#isDoubtful = true;
     // An empty slice means that what was heard of is not to be shown here.
     if (events.length === 0) this.#position = Math.max(this.#position, target);
     this.#target = Math.max(this.#target, this.#position);
@@ -145,7 +154,7 @@ export class SessionFeed {
       if (size >= PULL_SIZE) break;
       frames.push(...this.#previews.takeBefore(event.seq));
       if (PREVIEWED_TYPES.has(event.type)) this.#previews.close(event.id);
-      const frame = { type: event.type, data: JSON.stringify(toWire(event)) };
+      const frame = this.#reads.frameOf(event);
       if (this.#isUnannounced(event)) frames.push(queuedForm(event));
       frames.push(frame);
       size += frame.data.length;

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Preview } from "../core/ports/announcements.ts";
+import type { LogEvent } from "../core/session/log-event.ts";
 import { openHarness, openWorld, type World } from "../http/world.testsuite.ts";
 import { openStream } from "./streams.ts";
 import { PreviewBuffer } from "./streams-previews.ts";
+import { SharedReads } from "./streams-reads.ts";
 
 const message = (text: string) => ({ type: "user.message", content: [{ type: "text", text }] });
 
@@ -11,9 +13,17 @@ async function openSession(world: World) {
   const key = { workspaceId: world.workspaceId, sessionId: body.id };
   const send = (text: string) =>
     world.request("POST", `/v1/sessions/${body.id}/events`, { events: [message(text)] });
+  const { store, announcements } = world;
+  let readCount = 0;
+  const reads = new SharedReads({
+    getEvents: (...request) => {
+      readCount += 1;
+      return store.events.getEvents(...request);
+    },
+  });
+  const deps = { store, announcements, reads };
   const open = async () => {
     let wakes = 0;
-    const deps = { store: world.store, announcements: world.announcements };
     const request = { key, previews: new Set(["agent.message"] as const) };
     const { feed } = await openStream(deps, request, () => {
       wakes += 1;
@@ -28,7 +38,7 @@ async function openSession(world: World) {
     };
     return { feed, read, wakes: () => wakes };
   };
-  return { key, send, open };
+  return { key, send, open, reads: () => readCount };
 }
 
 describe("a feed", () => {
@@ -85,6 +95,20 @@ describe("a feed", () => {
     ]);
   });
 
+  test("is read once for all readers at the same place", async () => {
+    const world = await openWorld();
+    const { key, send, open, reads } = await openSession(world);
+    await send("hello");
+    const feeds = await Promise.all([open(), open(), open()]);
+    await Promise.all(feeds.map(({ read }) => read()));
+    const harness = await openHarness(world, key.sessionId);
+    const before = reads();
+    await harness.append([harness.event("session.status_running")]);
+    const events = await Promise.all(feeds.map(({ read }) => read()));
+    expect(events).toMatchObject(feeds.map(() => [{ type: "session.status_running" }]));
+    expect(reads() - before).toBe(1);
+  });
+
   test("starts live when the newest input is older than a minute", async () => {
     let now = Date.now();
     const world = await openWorld({ now: () => now });
@@ -94,6 +118,23 @@ describe("a feed", () => {
     now += 61_000;
     expect(await (await open()).read()).toEqual([]);
   });
+});
+
+test("shared reads join only those that know of the same newest event", async () => {
+  const pending: ((events: readonly LogEvent[]) => void)[] = [];
+  const reads = new SharedReads({
+    getEvents: () => new Promise((resolve) => pending.push(resolve)),
+  });
+  const read = (newestSeq: number) =>
+    reads.getEvents({ workspaceId: "w", sessionId: "s" }, { after: 1, limit: 9 }, newestSeq);
+  const [one, same, newer] = [read(1), read(1), read(2)];
+  expect(pending).toHaveLength(2);
+  const event = { seq: 2 } as LogEvent;
+  pending[0]?.([]);
+  pending[1]?.([event]);
+  expect(await Promise.all([one, same, newer])).toEqual([[], [], [event]]);
+  void read(1);
+  expect(pending).toHaveLength(3);
 });
 
 describe("the preview buffer", () => {

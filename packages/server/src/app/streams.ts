@@ -5,6 +5,7 @@ import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
 import { SessionFeed } from "./streams-feed.ts";
 import { PreviewBuffer, type PreviewType } from "./streams-previews.ts";
+import type { SharedReads } from "./streams-reads.ts";
 
 /** A client may send first and open its stream this much later, and misses nothing of the answer. */
 const LATE_MS = 60_000;
@@ -12,6 +13,7 @@ const LATE_MS = 60_000;
 export interface StreamDeps {
   readonly store: Store;
   readonly announcements: Announcements;
+  readonly reads: SharedReads;
 }
 
 export interface StreamRequest {
@@ -32,7 +34,7 @@ export interface OpenStream {
  * `wake` is called whenever there may be something to pull. Rejects with `NotFoundError`.
  */
 export async function openStream(
-  { store, announcements }: StreamDeps,
+  { store, announcements, reads }: StreamDeps,
   request: StreamRequest,
   wake: () => void,
 ): Promise<OpenStream> {
@@ -49,7 +51,7 @@ export async function openStream(
     const inbox = await store.events.getInbox(key);
     const session = await getLiveSession(store, key, threadId);
     feed = new SessionFeed(
-      store,
+      { store, reads },
       {
         key,
         threadId,

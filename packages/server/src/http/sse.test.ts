@@ -234,6 +234,17 @@ describe("a stream", () => {
     expect(world.logged).toEqual([]);
   });
 
+  test("is refused beyond as many as the process takes", async () => {
+    const world = await openWorld({ streamLimits: { streamsMax: 1 } });
+    const { url, path } = await openSession(world);
+    const { abort } = await openStream(world, `${url}${path}/stream`);
+    expect((await openStream(world, `${url}${path}/stream`)).response.status).toBe(503);
+    abort.abort();
+    await vi.waitFor(async () =>
+      expect((await openStream(world, `${url}${path}/stream`)).response.status).toBe(200),
+    );
+  });
+
   test("ends when the server stops, which takes no new one", async () => {
     const world = await openWorld();
     const { url, path } = await openSession(world);

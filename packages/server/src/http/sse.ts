@@ -60,16 +60,25 @@ export class Streams {
       const stream = await open(() => wakeup.notify());
       outgoing.writeHead(200, headersOf(c));
       outgoing.flushHeaders();
-      const pumped = connection.pump(stream).catch((error: unknown) => {
-        this.#log.error({ err: error, request_id: c.get("requestId") }, "a stream failed");
-        connection.fail(c.get("requestId"));
-      });
-      void pumped.finally(() => this.#open.delete(connection));
+      // Apart, so that an idle stream does not keep the request and its context in memory.
+      void this.#pump(connection, stream, c.get("requestId"));
     } catch (error) {
       this.#open.delete(connection);
       throw error;
     }
     return RESPONSE_ALREADY_SENT;
+  }
+
+  /** Never rejects. */
+  async #pump(connection: Connection, stream: OpenStream, requestId: string): Promise<void> {
+    try {
+      await connection.pump(stream);
+    } catch (error) {
+      this.#log.error({ err: error, request_id: requestId }, "a stream failed");
+      connection.fail(requestId);
+    } finally {
+      this.#open.delete(connection);
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import { sendEvents } from "../../app/events.ts";
 import { listEvents } from "../../app/events-list.ts";
 import type { Cursors } from "../../app/pagination.ts";
 import { openStream } from "../../app/streams.ts";
+import type { SharedReads } from "../../app/streams-reads.ts";
 import type { Announcements } from "../../core/ports/announcements.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { readJson } from "../body.ts";
@@ -22,6 +23,7 @@ const EventSendParams = z.strictObject({
 interface Options {
   readonly store: Store;
   readonly announcements: Announcements;
+  readonly reads: SharedReads;
   readonly cursors: Cursors;
   readonly write: Write;
   readonly streams: Streams;

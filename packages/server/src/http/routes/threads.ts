@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { listEvents } from "../../app/events-list.ts";
 import type { Cursors } from "../../app/pagination.ts";
 import { openStream } from "../../app/streams.ts";
+import type { SharedReads } from "../../app/streams-reads.ts";
 import { archiveThread, getThread, listThreads } from "../../app/threads.ts";
 import type { Announcements } from "../../core/ports/announcements.ts";
 import type { Store } from "../../core/ports/store.ts";
@@ -15,6 +16,7 @@ import type { Streams } from "../sse.ts";
 interface Options {
   readonly store: Store;
   readonly announcements: Announcements;
+  readonly reads: SharedReads;
   readonly cursors: Cursors;
   readonly streams: Streams;
   /** RFC 3339 with milliseconds. */
