@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import Anthropic from "@anthropic-ai/sdk";
 import { expect, onTestFinished, test } from "vitest";
 import { drover, FROM_SOURCE, startServer, temporaryFolder } from "../support/drover.ts";
@@ -72,6 +73,18 @@ test("a full disk is refused with a sentence", () => {
   const data = temporaryFolder();
   const refused = serveIn(["--size", "65536", "--tmpfs", data], { DROVER_DATA: data });
   expect(refused).toEqual({ status: 1, lines: [expect.stringContaining("The disk is full")] });
+});
+
+test("a folder that a newer Drover wrote is refused with a sentence", async () => {
+  const server = await startServer();
+  drover(["stop", "--hands"], { env: { DROVER_DATA: server.data } });
+  const database = new DatabaseSync(join(server.data, "drover.db"));
+  database.exec("insert into migrations (version, name) values (9999, 'from-the-future')");
+  database.close();
+  expect(serve({ DROVER_DATA: server.data })).toEqual({
+    status: 1,
+    lines: [expect.stringMatching(/schema 9999.*newer Drover/)],
+  });
 });
 
 test.each([

@@ -13,12 +13,13 @@ test(
   () => {
     const whole = runDemo([]);
     const csv = readFileSync(DATA_SET, "utf8");
-    expect(whole.transcript).toMatch(/kill -9 .*process \d+: the server is dead/);
+    expect(whole.transcript).toMatch(/kill -9 .*process \d+, the server, in the middle/);
     expect(whole.transcript).toContain("The log has this call once and its result once.");
     const meanwhile = /different ones, (\d+) of them while no server was alive/.exec(
       whole.transcript,
     )?.[1];
     expect(Number(meanwhile)).toBeGreaterThan(0);
+    expect(whole.transcript.match(/← no server was alive/g)?.length).toBe(Number(meanwhile));
     expect(whole.report).toContain("left 20 lines of 20 different batches");
     expectToSay(whole.report, weatherNumbers(csv));
 

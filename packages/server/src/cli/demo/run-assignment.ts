@@ -2,7 +2,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { OperatorError } from "../../lib/operator-error.ts";
 import type { DemoServer } from "./demo-server.ts";
 import { lineOf } from "./event-line.ts";
-import { type Outage, proveRunOnce, type RunOnce } from "./run-once.ts";
+import { type Outage, proveRunOnce, type RunOnce, remarkOn } from "./run-once.ts";
 import { type SessionEvent, watchSession } from "./session-watch.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -35,7 +35,9 @@ export async function runAssignment(
       events.push(seen.event);
       accident.observe(seen.event);
       const line = lineOf(seen.event);
-      if (line !== undefined) transcript.say(line.voice, line.text);
+      if (line !== undefined) {
+        transcript.say(line.voice, line.text, (text) => remarkOn(text, accident.outage));
+      }
       if (isEnd(seen.event)) return await accident.findings(events);
     }
   } finally {
@@ -54,10 +56,16 @@ class Accident {
   #victim: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #happening: Promise<Outage> | undefined;
+  #outage: Outage | undefined;
 
   constructor(server: DemoServer, transcript: Transcript) {
     this.#server = server;
     this.#transcript = transcript;
+  }
+
+  /** Once it is over. */
+  get outage(): Outage | undefined {
+    return this.#outage;
   }
 
   observe(event: SessionEvent): void {
@@ -102,12 +110,10 @@ class Accident {
 
   async #killAndRestart(): Promise<Outage> {
     const { pid } = this.#server;
-    await this.#server.kill();
+    const killed = this.#server.kill();
+    this.#transcript.say("kill -9", `process ${pid}, the server, in the middle of the command`);
+    await killed;
     const from = Date.now();
-    this.#transcript.say(
-      "kill -9",
-      `process ${pid}: the server is dead in the middle of the command`,
-    );
     await new Promise((resolve) => setTimeout(resolve, DEAD_MS));
     await this.#server.start();
     const to = Date.now();
@@ -115,7 +121,8 @@ class Accident {
       "server",
       `started again after ${((to - from) / 1000).toFixed(1)} s (process ${this.#server.pid}), on the same folder and port`,
     );
-    return { from, to };
+    this.#outage = { from, to };
+    return this.#outage;
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { proveRunOnce } from "./run-once.ts";
+import { proveRunOnce, remarkOn } from "./run-once.ts";
 import type { SessionEvent } from "./session-watch.ts";
 
 const OUTAGE = { from: 2_000, to: 4_000 };
@@ -22,6 +22,14 @@ test.each([
   ["a call sent twice", [use("call"), use("call"), result("call", [1])]],
 ])("%s is not taken for a proof", (_, log) => {
   expect(proveRunOnce(log, "call", OUTAGE).isProved).toBe(false);
+});
+
+test("only lines printed while the server was dead are remarked on", () => {
+  const remarks = ["batch 1 at 1.9: x", "batch 2 at 2.1: x", "batch 3 at 4.1: x", "2.5"].map(
+    (line) => remarkOn(line, OUTAGE),
+  );
+  expect(remarks.map((remark) => remark !== undefined)).toEqual([false, true, false, false]);
+  expect(remarkOn("batch 2 at 2.1: x", undefined)).toBeUndefined();
 });
 
 function use(id: string): SessionEvent {

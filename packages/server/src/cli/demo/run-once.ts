@@ -28,7 +28,7 @@ export function proveRunOnce(
   );
   const batches = batchLines(textOf(results[0]));
   const numbers = new Set(batches.map(({ batch }) => batch));
-  const meanwhile = batches.filter(({ at }) => at * 1000 >= outage.from && at * 1000 <= outage.to);
+  const meanwhile = batches.filter(({ at }) => isWithin(outage, at));
   const findings = [
     `The log has this call ${times(uses.length)} and its result ${times(results.length)}.`,
   ];
@@ -39,6 +39,17 @@ export function proveRunOnce(
   }
   const isProved = uses.length === 1 && results.length === 1 && numbers.size === batches.length;
   return { isProved, findings };
+}
+
+/** What is to be said after a line of a command's output that was printed while no server lived. */
+export function remarkOn(line: string, outage: Outage | undefined): string | undefined {
+  const [batch] = batchLines(line);
+  if (batch === undefined || outage === undefined || !isWithin(outage, batch.at)) return undefined;
+  return "← no server was alive";
+}
+
+function isWithin(outage: Outage, atSeconds: number): boolean {
+  return atSeconds * 1000 >= outage.from && atSeconds * 1000 <= outage.to;
 }
 
 /** The text blocks of a tool result or message, joined. */

@@ -14,8 +14,22 @@ test("long output is shortened and says so", () => {
   const { transcript, written } = plain();
   transcript.say("result", Array.from({ length: 100 }, (_, index) => `line ${index}`).join("\n"));
   const lines = written().trimEnd().split("\n");
-  expect(lines.length).toBe(31);
-  expect(lines.at(-1)).toContain("… 70 more");
+  expect(lines.length).toBe(41);
+  expect(lines.at(-1)).toContain("… 60 more lines");
+});
+
+test("what is said is wrapped and shown whole, what was printed keeps its lines", () => {
+  const { transcript, written } = plain();
+  const text = Array.from({ length: 60 }, (_, index) => `word${index}`).join(" ");
+  transcript.say("agent", text);
+  expect(written().match(/word\d+/g)?.length).toBe(60);
+  expect(written().trimEnd().split("\n").length).toBeGreaterThan(4);
+});
+
+test("a line is followed by what is known about it", () => {
+  const { transcript, written } = plain();
+  transcript.say("result", "one\ntwo", (line) => (line === "two" ? "the second" : undefined));
+  expect(written()).toMatch(/one\n.*two {2}the second\n$/);
 });
 
 function plain(): { transcript: Transcript; written: () => string } {

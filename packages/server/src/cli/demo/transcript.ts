@@ -31,8 +31,13 @@ const COLOURS: Readonly<Record<Voice, number>> = {
 };
 
 const LABEL_WIDTH = 8;
-const LINES_MAX = 30;
+/** Lines of commands and files; what is said or printed is shown longer. */
+const COMMAND_LINES_MAX = 16;
+const LINES_MAX = 40;
 const COLUMNS_MAX = 160;
+/** Where what is said is broken into lines. */
+const TEXT_COLUMNS = 92;
+const PRINTED: readonly Voice[] = ["runs", "result"];
 
 /** What happened, line by line, with the time since the start. In a terminal in colour. */
 export class Transcript {
@@ -45,21 +50,28 @@ export class Transcript {
     this.#hasColours = out.hasColors?.() ?? false;
   }
 
-  /** Writes a text of one or more lines, of which at most some are shown. */
-  say(voice: Voice, text: string): void {
-    const lines = printable(text).trimEnd().split("\n");
-    const shown = lines.length > LINES_MAX + 1 ? lines.slice(0, LINES_MAX) : lines;
+  /**
+   * Writes a text of one or more lines. What is said is wrapped; of what was run or printed, long lines
+   * and the end of many lines are cut. A line that `remark` knows something about has that after it.
+   */
+  say(voice: Voice, text: string, remark: (line: string) => string | undefined = nothing): void {
+    const isPrinted = PRINTED.includes(voice);
+    const lines = printable(text)
+      .trimEnd()
+      .split("\n")
+      .flatMap(isPrinted ? cut : wrapped);
+    const linesMax = voice === "runs" ? COMMAND_LINES_MAX : LINES_MAX;
+    const shown = lines.length > linesMax + 1 ? lines.slice(0, linesMax) : lines;
     const label = this.#paint(COLOURS[voice], voice.padEnd(LABEL_WIDTH));
     const stamp = this.#paint(90, this.#elapsed());
     for (const [index, line] of shown.entries()) {
-      const margin = index === 0 ? `${stamp}  ${label}` : " ".repeat(STAMP_WIDTH + 2 + LABEL_WIDTH);
-      const cut = line.length > COLUMNS_MAX ? `${line.slice(0, COLUMNS_MAX)} …` : line;
-      this.#write(`${margin}  ${voice === "result" ? this.#paint(90, cut) : cut}`);
+      const margin = index === 0 ? `${stamp}  ${label}` : " ".repeat(MARGIN_WIDTH - 2);
+      const note = remark(line);
+      const painted = voice === "result" ? this.#paint(90, line) : line;
+      this.#write(`${margin}  ${painted}${note === undefined ? "" : this.#paint(32, `  ${note}`)}`);
     }
     if (shown.length < lines.length) {
-      this.#write(
-        `${" ".repeat(STAMP_WIDTH + 4 + LABEL_WIDTH)}… ${lines.length - shown.length} more`,
-      );
+      this.#write(`${" ".repeat(MARGIN_WIDTH)}… ${lines.length - shown.length} more lines`);
     }
   }
 
@@ -86,7 +98,26 @@ export class Transcript {
   }
 }
 
-const STAMP_WIDTH = "00:00.0".length;
+const MARGIN_WIDTH = "00:00.0".length + 2 + LABEL_WIDTH + 2;
+
+function nothing(): undefined {
+  return undefined;
+}
+
+function cut(line: string): string {
+  return line.length > COLUMNS_MAX ? `${line.slice(0, COLUMNS_MAX)} …` : line;
+}
+
+function wrapped(line: string): string[] {
+  const lines: string[] = [""];
+  for (const word of line.split(" ")) {
+    const last = lines.length - 1;
+    const longer = lines[last] === "" ? word : `${lines[last]} ${word}`;
+    if (longer.length > TEXT_COLUMNS && lines[last] !== "") lines.push(word);
+    else lines[last] = longer;
+  }
+  return lines;
+}
 
 /** A model's or a sandbox's text must not be able to steer the terminal. */
 function printable(text: string): string {
