@@ -64,8 +64,7 @@ export function mountPath(path: string, place: string): string {
     throw new InvalidRequestError(`${place}: must name a file`);
   }
   if (below.includes("..")) throw new InvalidRequestError(`${place}: must not contain ..`);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-  if (below.some((segment) => /[\u0000-\u001f\u007f]/.test(segment))) {
+  if (below.some((segment) => /\p{Cc}/u.test(segment))) {
     throw new InvalidRequestError(`${place}: must not contain control characters`);
   }
   if (below.some((segment) => Buffer.byteLength(segment) > SEGMENT_BYTES_MAX)) {
