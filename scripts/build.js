@@ -35,7 +35,7 @@ const result = await build({
   absWorkingDir: ROOT,
   keepNames: true,
   legalComments: "none",
-  chunkNames: "chunk-[name]-[hash]",
+  chunkNames: "[name]-[hash]",
   // CommonJS packages in the bundle ask for built-in modules by `require`.
   banner: { js: banner() },
   plugins: [ownPlace()],

@@ -74,7 +74,7 @@ export function temporaryFolder(): string {
 }
 
 /** This machine's, without settings that would change what is tested. */
-function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+export function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) => name === "DROVER_BWRAP" || !/^(DROVER|ANTHROPIC)_/.test(name),
   );

@@ -85,11 +85,7 @@ export const Settings = z.strictObject({
     ),
 });
 
-export type SettingName = keyof typeof Settings.shape;
-
 export const SETTING_NAMES = Settings.keyof().options;
-
-export const SECRET_SETTINGS: readonly SettingName[] = ["DROVER_API_KEY", "DROVER_MODEL_API_KEY"];
 
 /** The name of a setting in the YAML file. */
 export function yamlKey(name: string): string {
