@@ -9,16 +9,16 @@ import {
   type SandboxProvider,
   SandboxUnavailableError,
 } from "../../../core/ports/sandbox.ts";
-import { AgentConnection } from "../agent-connection.ts";
-import { AgentSandbox } from "../agent-sandbox.ts";
+import type { AgentSandbox } from "../agent-sandbox.ts";
 import { seccompFilter } from "../seccomp/seccomp-filter.ts";
 import { findSyscallTable } from "../seccomp/syscall-tables.ts";
 import { type BaseFolders, writeBase } from "./base-files.ts";
 import { agentCommand, bwrapArguments, type SandboxLimits } from "./bwrap-arguments.ts";
+import { connectAgent } from "./connect-agent.ts";
 import { checkHandId, HandFolder } from "./hand-folder.ts";
 import { HostUids, ownerOf } from "./host-uids.ts";
 import { launcherPlan } from "./launcher-plan.ts";
-import { endProcess, findRecord, forgetRecord, saveRecord } from "./process-record.ts";
+import { endProcess, findRecord, forgetRecord } from "./process-record.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { type Launch, SandboxProcess } from "./sandbox-process.ts";
 import { makeUploadTree } from "./upload-tree.ts";
@@ -112,7 +112,18 @@ export class BubblewrapProvider implements SandboxProvider {
   }
 
   provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
-    return this.#inTurn(request.handId, () => this.#provision(request, signal));
+    return this.#inTurn(request.handId, async () => {
+      try {
+        checkHandId(request.handId);
+        return await this.#provision(request, signal);
+      } catch (cause) {
+        if (cause instanceof SandboxUnavailableError) throw cause;
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new SandboxUnavailableError(`the sandbox could not be prepared: ${reason}`, {
+          cause,
+        });
+      }
+    });
   }
 
   async reap(): Promise<void> {
@@ -129,11 +140,11 @@ export class BubblewrapProvider implements SandboxProvider {
     if (failure) throw failure.reason;
   }
 
-  dispose(handId: string): Promise<void> {
+  async dispose(handId: string): Promise<void> {
     checkHandId(handId);
-    return this.#inTurn(handId, async () => {
+    await this.#inTurn(handId, async () => {
       const folder = new HandFolder(this.#handsFolder, handId);
-      await this.#live.get(handId)?.close();
+      await this.#endLive(handId);
       if (!existsSync(folder.path)) return;
       await this.#endEarlier(folder.path);
       const uid = ownerOf(folder.workspace);
@@ -150,7 +161,7 @@ export class BubblewrapProvider implements SandboxProvider {
       throw new SandboxUnavailableError(message, { cause: signal.reason });
     }
     const folder = new HandFolder(this.#handsFolder, handId);
-    await this.#live.get(handId)?.close();
+    await this.#endLive(handId);
     await this.#endEarlier(folder.path);
     folder.make();
     const uid = this.#mode === "root" ? this.#uids.claim(handId, folder.writable) : undefined;
@@ -163,7 +174,24 @@ export class BubblewrapProvider implements SandboxProvider {
     });
     const launch = this.#launch(prepared, folder, uploads, uid);
     const process = await SandboxProcess.start(launch, signal);
-    return await this.#connect(handId, folder, process, signal);
+    const options = {
+      handId,
+      handFolder: folder.path,
+      process,
+      answerMs: this.#options.answerMs ?? ANSWER_MS,
+      onWarning: this.#options.onWarning,
+    };
+    const sandbox = await connectAgent(options, signal);
+    this.#live.set(handId, sandbox);
+    sandbox.closed.then(
+      () => this.#forget(sandbox),
+      () => this.#forget(sandbox),
+    );
+    return sandbox;
+  }
+
+  #forget(sandbox: AgentSandbox): void {
+    if (this.#live.get(sandbox.handId) === sandbox) this.#live.delete(sandbox.handId);
   }
 
   #launch(
@@ -191,61 +219,14 @@ export class BubblewrapProvider implements SandboxProvider {
     };
   }
 
-  async #connect(
-    handId: string,
-    folder: HandFolder,
-    process: SandboxProcess,
-    signal: AbortSignal,
-  ): Promise<Sandbox> {
-    // Before the first request: what the sandbox does from then on can be ended by a later process.
-    saveRecord(folder.path, process.record);
-    const warn = (what: string) => (error: unknown) => this.#options.onWarning?.(what, error);
-    let because: string | undefined;
-    const connection: AgentConnection = new AgentConnection(
-      process.stdin,
-      process.stdout,
-      (why) => {
-        because ??= why;
-        process.end().catch(warn(`the sandbox of ${handId} does not end`));
-      },
-    );
-    const closed = process.exited.then(async (why) => {
-      because ??= `it ended by itself: ${why}`;
-      connection.end(because);
-      await process.end();
-      forgetRecord(folder.path);
-      if (this.#live.get(handId) === sandbox) this.#live.delete(handId);
-      return because;
-    });
-    closed.catch(warn(`the sandbox of ${handId} is not proved gone`));
-    const end = async (): Promise<void> => {
-      because ??= "it was closed";
-      connection.end(because);
-      await process.end();
-      await closed;
-    };
-    const sandbox: AgentSandbox = new AgentSandbox({
-      handId,
-      connection,
-      answerMs: this.#options.answerMs ?? ANSWER_MS,
-      closed,
-      end,
-    });
-    this.#live.set(handId, sandbox);
-    const onAbort = () => connection.fail("the making of it was given up");
-    const timer = setTimeout(() => connection.fail("its agent did not start"), READY_MS);
-    signal.addEventListener("abort", onAbort, { once: true });
+  /** Where its end cannot be proved, the record of it stays, and with that `endEarlier` decides. */
+  async #endLive(handId: string): Promise<void> {
     try {
-      if (signal.aborted) onAbort();
-      await connection.hello;
-      return sandbox;
-    } catch (cause) {
-      await end();
-      throw new SandboxUnavailableError(`the agent did not start: ${await closed}`, { cause });
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
+      await this.#live.get(handId)?.close();
+    } catch (error) {
+      this.#options.onWarning?.(`the sandbox of ${handId} could not be closed`, error);
     }
+    this.#live.delete(handId);
   }
 
   /** Ends what an earlier process of this installation has left of the hand's sandbox. */
@@ -254,7 +235,7 @@ export class BubblewrapProvider implements SandboxProvider {
       const record = findRecord(handFolder);
       if (!record) return;
       await endProcess(record, END_EARLIER_MS);
-      forgetRecord(handFolder);
+      forgetRecord(handFolder, record);
     } catch (cause) {
       const message = "an earlier sandbox on this workspace is not proved gone";
       throw new SandboxUnavailableError(message, { cause });

@@ -4,6 +4,9 @@ import { testCrashes } from "./crash.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
 
+// The strictest there is: what a sandbox must read is made readable all the same.
+process.umask(0o077);
+
 // The launcher of this mode needs root; the other one is proved by `bubblewrap-rootless`.
 describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testSandboxes("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);

@@ -29,7 +29,10 @@ export function saveRecord(handFolder: string, record: ProcessRecord): void {
   renameSync(draft, join(handFolder, RECORD_FILE));
 }
 
-export function forgetRecord(handFolder: string): void {
+/** Of a process that is gone. A record of another one, made since, stays. */
+export function forgetRecord(handFolder: string, record: ProcessRecord): void {
+  const found = findRecord(handFolder);
+  if (found?.pid !== record.pid || found.start_time !== record.start_time) return;
   rmSync(join(handFolder, RECORD_FILE), { force: true });
 }
 

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Duplex, type Readable, type Writable } from "node:stream";
 import { isMainThread } from "node:worker_threads";
-import { z } from "zod";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import { deferred } from "../../../lib/deferred.ts";
 import { endProcess, type ProcessRecord, recordProcess } from "./process-record.ts";
@@ -14,7 +13,8 @@ const SECCOMP_FD = 3;
 const ARGUMENTS_FD = 4;
 const STATUS_FD = 5;
 
-const BwrapStatus = z.object({ "child-pid": z.number().int().min(2) });
+/** In the first line of what `--json-status-fd` gives. */
+const CHILD_PID = /"child-pid": *(\d+)/;
 
 export interface Launch {
   readonly perlPath: string;
@@ -48,6 +48,8 @@ export class SandboxProcess {
     const child = spawnLauncher(launch);
     const exited = exitOf(child);
     try {
+      feed(child, SECCOMP_FD, launch.seccompFilter);
+      feed(child, ARGUMENTS_FD, launch.bwrapArguments);
       const pid = await childPid(child, exited, signal);
       const record = recordProcess(pid);
       if (!record) throw new SandboxUnavailableError(await exited);
@@ -78,7 +80,7 @@ export class SandboxProcess {
 
 function spawnLauncher(launch: Launch): ChildProcess {
   const { launcherOptions, bwrapPath, command } = launch;
-  const child = spawn(
+  return spawn(
     launch.perlPath,
     [
       launch.launcher,
@@ -96,9 +98,6 @@ function spawnLauncher(launch: Launch): ChildProcess {
       stdio: ["pipe", "pipe", "pipe", "pipe", "pipe", "pipe"],
     },
   );
-  feed(child, SECCOMP_FD, launch.seccompFilter);
-  feed(child, ARGUMENTS_FD, launch.bwrapArguments);
-  return child;
 }
 
 /** One pipe per launch: bubblewrap reads a descriptor to its end, so it cannot be shared. */
@@ -113,7 +112,9 @@ function feed(child: ChildProcess, fd: number, content: Uint8Array): void {
 function pipeAt(child: ChildProcess, fd: number): Duplex {
   const pipes: readonly unknown[] = child.stdio;
   const pipe = pipes[fd];
-  if (!(pipe instanceof Duplex)) throw new Error(`there is no pipe at descriptor ${fd}`);
+  if (!(pipe instanceof Duplex)) {
+    throw new SandboxUnavailableError("this process has no descriptors left for a sandbox");
+  }
   return pipe;
 }
 
@@ -149,8 +150,8 @@ async function childPid(
     text = (text + chunk).slice(0, STATUS_BYTES_MAX);
     const end = text.indexOf("\n");
     if (end < 0) return;
-    const parsed = BwrapStatus.safeParse(JSON.parse(text.slice(0, end)));
-    if (parsed.success) found.resolve(parsed.data["child-pid"]);
+    const pid = CHILD_PID.exec(text.slice(0, end))?.[1];
+    if (pid !== undefined) found.resolve(Number(pid));
   });
   status.on("error", () => status.destroy());
   try {

@@ -11,7 +11,7 @@ const EXPLANATIONS: readonly Explanation[] = [
     message: "bubblewrap is not installed: run `apt-get install bubblewrap`",
   },
   {
-    pattern: /could not be started/,
+    pattern: /could not be started.*ENOENT/,
     message: "perl is not installed: run `apt-get install perl-base`",
   },
   {

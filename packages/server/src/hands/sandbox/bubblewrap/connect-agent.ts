@@ -1,0 +1,77 @@
+import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import { AgentConnection } from "../agent-connection.ts";
+import { AgentSandbox } from "../agent-sandbox.ts";
+import { forgetRecord, saveRecord } from "./process-record.ts";
+import type { SandboxProcess } from "./sandbox-process.ts";
+
+const READY_MS = 20_000;
+
+export interface ConnectOptions {
+  readonly handId: string;
+  readonly handFolder: string;
+  readonly process: SandboxProcess;
+  readonly answerMs: number;
+  readonly onWarning: ((message: string, error: unknown) => void) | undefined;
+}
+
+/**
+ * Makes a started process a sandbox that can be asked. Rejects with `SandboxUnavailableError` if its
+ * agent does not start or the signal is aborted, and then the process is gone.
+ */
+export async function connectAgent(
+  options: ConnectOptions,
+  signal: AbortSignal,
+): Promise<AgentSandbox> {
+  const { process } = options;
+  // Before the first request: what the sandbox does from then on can be ended by a later process.
+  try {
+    saveRecord(options.handFolder, process.record);
+  } catch (error) {
+    await process.end();
+    throw error;
+  }
+  const { connection, sandbox } = wire(options);
+  const onAbort = () => connection.fail("the making of it was given up");
+  const timer = setTimeout(() => connection.fail("its agent did not start"), READY_MS);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    if (signal.aborted) onAbort();
+    await connection.hello;
+    return sandbox;
+  } catch (cause) {
+    await sandbox.close();
+    const why = await sandbox.closed;
+    throw new SandboxUnavailableError(`the agent did not start: ${why}`, { cause });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function wire({ handId, handFolder, process, answerMs, onWarning }: ConnectOptions): {
+  connection: AgentConnection;
+  sandbox: AgentSandbox;
+} {
+  const warn = (what: string) => (error: unknown) => onWarning?.(what, error);
+  let because: string | undefined;
+  const connection = new AgentConnection(process.stdin, process.stdout, (why) => {
+    because ??= why;
+    process.end().catch(warn(`the sandbox of ${handId} does not end`));
+  });
+  const closed = process.exited.then(async (why) => {
+    because ??= `it ended by itself: ${why}`;
+    connection.end(because);
+    await process.end();
+    forgetRecord(handFolder, process.record);
+    return because;
+  });
+  closed.catch(warn(`the sandbox of ${handId} is not proved gone`));
+  const end = async (): Promise<void> => {
+    because ??= "it was closed";
+    connection.end(because);
+    await process.end();
+    await closed;
+  };
+  const sandbox = new AgentSandbox({ handId, connection, answerMs, closed, end });
+  return { connection, sandbox };
+}
