@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { World } from "./world.ts";
+
+/** The processes of this machine, of all sandboxes too, whose command line has the marker. */
+export function processesWith(marker: string): number[] {
+  return pids().filter((pid) => (readIfThere(`/proc/${pid}/cmdline`) ?? "").includes(marker));
+}
+
+/** An argument of `sleep` that no other process of the machine has: it lasts for minutes. */
+export function longSleep(): string {
+  return `3${Math.floor(Math.random() * 1e9)
+    .toString()
+    .padStart(9, "0")
+    .replace(/^(..)/, "$1.")}`;
+}
+
+/** The process of the world's hands; undefined if there are none. */
+export function handsPid(world: World): number | undefined {
+  const file = readIfThere(join(world.data, "hands.json"));
+  return file === undefined ? undefined : JSON.parse(file).pid;
+}
+
+/** The first process of each sandbox that the world's hands have. */
+export function sandboxPids(world: World): number[] {
+  return hands(world).flatMap((hand) => {
+    const record = readIfThere(join(world.data, "hands", hand, "sandbox.json"));
+    return record === undefined ? [] : [Number(JSON.parse(record).pid)];
+  });
+}
+
+/** A file of a workspace, looked for in every sandbox of the world; undefined if there is none. */
+export function workspaceFile(world: World, name: string): string | undefined {
+  return hands(world)
+    .map((hand) => readIfThere(join(world.data, "hands", hand, "workspace", name)))
+    .find((text) => text !== undefined);
+}
+
+export function isAlive(pid: number): boolean {
+  const stat = readIfThere(`/proc/${pid}/stat`);
+  return stat !== undefined && !/^\d+ \(.*\) [ZX]/s.test(stat);
+}
+
+function hands(world: World): string[] {
+  try {
+    return readdirSync(join(world.data, "hands"));
+  } catch {
+    return [];
+  }
+}
+
+function pids(): number[] {
+  return readdirSync("/proc").map(Number).filter(Number.isInteger);
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import Anthropic from "@anthropic-ai/sdk";
+import { type MessagesApi, startMessagesApi } from "@drover/testing";
+import { afterAll, beforeAll, expect } from "vitest";
+import { drover, environment, FROM_SOURCE } from "../../support/drover.ts";
+
+const KEY = "test-key-of-this-server";
+
+/** A server with its data folder, and the strict double of the model's API that it asks. */
+export class World {
+  readonly data = mkdtempSync(join(tmpdir(), "drover-system-"));
+  readonly apiKey = KEY;
+  readonly model: MessagesApi;
+  #process: ChildProcess | undefined;
+  #url = "";
+  #log: string[] = [];
+
+  constructor(model: MessagesApi) {
+    this.model = model;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  /** The official client, without retries of its own. */
+  get client(): Anthropic {
+    return new Anthropic({ baseURL: this.#url, apiKey: KEY, maxRetries: 0 });
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  /** Everything that the servers have written to stderr. */
+  get log(): string {
+    return this.#log.join("");
+  }
+
+  /** `wrapper` is put before the command, to run it somewhere else. */
+  async start(wrapper: readonly string[] = []): Promise<void> {
+    const [command = "", ...args] = [...wrapper, process.execPath, ...FROM_SOURCE, "serve"];
+    const child = spawn(command, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: environment(this.#env()),
+    });
+    this.#process = child;
+    child.stderr.on("data", (chunk) => this.#log.push(String(chunk)));
+    const line = await new Promise<string>((resolve, reject) => {
+      createInterface(child.stdout).once("line", resolve);
+      child.once("exit", () => reject(new Error(`the server did not start:\n${this.log}`)));
+    });
+    this.#url = JSON.parse(line).url;
+  }
+
+  /** Kills the server with signal 9; resolves when it is gone. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await gone;
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  /** Stops the server and its hands, and deletes the folder. */
+  async close(): Promise<void> {
+    drover(["stop", "--hands"], { env: this.#env() });
+    await this.kill();
+    await this.model.close();
+    rmSync(this.data, { recursive: true, force: true });
+  }
+
+  #env(): Record<string, string> {
+    return {
+      DROVER_DATA: this.data,
+      DROVER_PORT: "0",
+      DROVER_API_KEY: KEY,
+      DROVER_MODEL_BASE_URL: this.model.url,
+      DROVER_MODEL_API_KEY: this.model.apiKey,
+    };
+  }
+}
+
+/**
+ * A world for all tests of a file. Whatever they do, no request may have been one that the real API
+ * would have refused.
+ */
+export function useWorld(): () => World {
+  let world: World | undefined;
+  beforeAll(async () => {
+    world = new World(await startMessagesApi());
+    await world.start();
+  });
+  afterAll(async () => {
+    const refusals = [...(world?.model.refusals ?? [])];
+    await world?.close();
+    expect(refusals).toEqual([]);
+  });
+  return () => {
+    if (world === undefined) throw new Error("there is no world outside of a test");
+    return world;
+  };
+}
