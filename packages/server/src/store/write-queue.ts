@@ -7,6 +7,9 @@ import { Touched } from "./touched.ts";
 const GROUP_WORKS = 512;
 const GROUP_BYTES = 8 * 1024 * 1024;
 
+/** Works that may wait; further ones are refused, since the disk does not keep up. */
+const WAITING_WORKS_MAX = 20_000;
+
 /** One connection that writes, driven synchronously. */
 export interface WriteEngine {
   begin(): void;
@@ -68,6 +71,7 @@ export class WriteQueue {
 
   write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error("the store is closed"));
+    if (this.#waiting.length >= WAITING_WORKS_MAX) return Promise.reject(overloaded());
     return new Promise<T>((resolve, reject) => {
       let value: { readonly of: T } | undefined;
       this.#waiting.push({
@@ -223,4 +227,10 @@ export class WriteQueue {
     this.#failure = undefined;
     this.#options.onRecovery();
   }
+}
+
+function overloaded(): StoreUnavailableError {
+  return new StoreUnavailableError(
+    "More writes wait than the disk can take: try again in a moment.",
+  );
 }

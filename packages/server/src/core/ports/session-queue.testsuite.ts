@@ -35,6 +35,8 @@ function testClaiming(open: OpenStore): void {
     await store.write((tx) => tx.events.accept(late, [message("hello")]));
     // What was due first stays first, whatever comes in later.
     await store.write((tx) => tx.queue.wake(early));
+    await store.write((tx) => tx.events.accept(early, [message("more")]));
+    await store.write((tx) => tx.events.appendReceipts(early, [running()]));
     const claim = (limit: number) =>
       store.write((tx) => tx.queue.claim({ holder: "holder", leaseMs: null, limit }));
     expect(await claim(1)).toEqual([held(early, 1)]);
