@@ -70,10 +70,10 @@ export const Settings = z.strictObject({
     .describe("Path of a YAML file with any of these settings; the environment wins over it."),
   DROVER_TEST_FAIL_POINT: z
     .string()
-    .regex(/^[a-z0-9._-]+:[1-9][0-9]*$/, "must be `name:nth`")
+    .regex(/^[a-z0-9._-]+:[1-9][0-9]*(:stop)?$/, "must be `name:nth` or `name:nth:stop`")
     .optional()
     .describe(
-      "For tests only. `name:nth`: the process kills itself the nth time it passes that point.",
+      "For tests only. `name:nth`: the process kills itself the nth time it passes that point; with `:stop` it only stops.",
     ),
   DROVER_TEST_UNSAFE: z
     .string()

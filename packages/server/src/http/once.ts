@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { InvalidRequestError } from "../core/errors.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import { failPoint } from "../lib/fail-point.ts";
 import type { AppContext } from "./context.ts";
 
 /** How long an answer is kept for its retries. */
@@ -36,6 +37,7 @@ export function createWrite({ store }: { store: Store }): Write {
   return async (c, effect, body) => {
     const attempt = retryCount(c);
     const requestKey = keyOf(c, body, attempt);
+    failPoint("serve.accept.before");
     const answer = await store.write(async (tx): Promise<Answer> => {
       if (requestKey === undefined) return answerOf(await effect(tx));
       const earlier = await findAnswer(tx, { c, requestKey, attempt });
@@ -54,6 +56,7 @@ export function createWrite({ store }: { store: Store }): Write {
       }
       return made;
     });
+    failPoint("serve.accept.after");
     return c.body(answer.body, 200, { "content-type": "application/json" });
   };
 }

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 
 /**
- * The places where the fault campaign may kill a process, in the order in which a call passes them.
+ * The places where the fault campaign may kill or stop a process, in the order in which a call passes them.
  * They are listed here so that a campaign can visit each and cannot miss a new one: `failPoint` takes
  * only these names.
  */
@@ -14,6 +14,9 @@ export const FAIL_POINTS = [
   "hands.call.before_admit",
   "hands.call.after_admit",
   "hands.call.before_provision",
+  "hands.provision.after_folder",
+  "hands.provision.after_launch",
+  "hands.provision.after_record",
   "hands.call.after_provision",
   "hands.call.before_exec",
   "hands.call.after_exec",
@@ -29,6 +32,12 @@ export const FAIL_POINTS = [
   "hands.settle.after",
   "hands.dispose.before_close",
   "hands.dispose.after_close",
+  "serve.start.after_lock",
+  "serve.start.after_prepare",
+  "serve.start.after_listen",
+  "serve.accept.before",
+  "serve.accept.after",
+  "serve.claim.before",
   "serve.claim.after",
   "serve.load.after",
   "serve.append.before",
@@ -37,6 +46,7 @@ export const FAIL_POINTS = [
   "serve.model.after",
   "serve.locate.before",
   "serve.locate.after",
+  "serve.spawn.after_launch",
   "serve.execute.before",
   "serve.execute.after",
   "serve.cancel.before",
@@ -48,14 +58,18 @@ export const FAIL_POINTS = [
   "client.call.before_send",
   "client.call.after_send",
   "client.call.after_result",
+  "client.dispose.before",
+  "client.dispose.after",
 ] as const;
 
 export type FailPoint = (typeof FAIL_POINTS)[number];
 
-/** Which hit of which point kills the process. `nth` counts from 1. */
+/** Which hit of which point ends the process. `nth` counts from 1. */
 export interface FailPointPlan {
   readonly name: FailPoint;
   readonly nth: number;
+  /** Only stops it, so that it can go on when another has taken its place. */
+  readonly stop?: boolean;
 }
 
 let plan: FailPointPlan | undefined;
@@ -68,10 +82,10 @@ export function failPoint(name: FailPoint): void {
   if (plan?.name !== name) return;
   hits += 1;
   // SIGKILL, because what is to be tested is a death that runs no clean-up.
-  if (hits === plan.nth) process.kill(process.pid, "SIGKILL");
+  if (hits === plan.nth) process.kill(process.pid, plan.stop === true ? "SIGSTOP" : "SIGKILL");
 }
 
-/** Makes the n-th hit of one point the process's last; undefined disarms. */
+/** Makes the n-th hit of one point the process's last, or the one it stops at; undefined disarms. */
 export function armFailPoint(armed: FailPointPlan | undefined): void {
   plan = armed;
   hits = 0;

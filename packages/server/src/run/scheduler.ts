@@ -67,6 +67,7 @@ export class Scheduler {
     const limit = Math.min(CLAIM_MAX, this.#options.sessionsMax - this.#drives.size);
     if (limit <= 0) return [];
     const { holder, leaseMs } = this.#options;
+    this.#deps.failPoint("serve.claim.before");
     try {
       return await this.#deps.store.write((tx) => tx.queue.claim({ holder, leaseMs, limit }));
     } catch (error) {

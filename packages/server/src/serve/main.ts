@@ -7,6 +7,7 @@ import type { Store } from "../core/ports/store.ts";
 import { createApp } from "../http/app.ts";
 import { type Listener, listen } from "../http/listen.ts";
 import { armConfigured } from "../lib/arm-configured.ts";
+import { failPoint } from "../lib/fail-point.ts";
 import { acquireFileLock } from "../lib/file-lock.ts";
 import { newId } from "../lib/new-id.ts";
 import { OperatorError } from "../lib/operator-error.ts";
@@ -35,6 +36,7 @@ export async function startServer(config: Config, log: Logger): Promise<Server> 
       `Another server is running on the data folder ${config.data}; stop it with \`drover stop\`, or set DROVER_DATA to a folder of its own.`,
     );
   }
+  failPoint("serve.start.after_lock");
   try {
     const started = await startLocked(config, log);
     return {
@@ -55,8 +57,10 @@ async function startLocked(config: Config, log: Logger): Promise<Server> {
   const { store, scheduler, app } = composition;
   try {
     await prepare(store, config);
+    failPoint("serve.start.after_prepare");
     const listener = await listen(createApp(app), config);
     refuseOwnAddress(config, listener.port);
+    failPoint("serve.start.after_listen");
     scheduler.start();
     return { url: listener.url, close: () => closeAll(composition, listener) };
   } catch (error) {

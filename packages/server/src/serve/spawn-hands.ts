@@ -3,6 +3,7 @@ import { mkdir, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HANDS_RUNNING_EXIT_CODE, readHandsFile } from "../hands/protocol/hands-file.ts";
 import type { StartHands } from "../hands/protocol/hands-finder.ts";
+import { failPoint } from "../lib/fail-point.ts";
 import { systemClock } from "../lib/system-clock.ts";
 
 export interface SpawnHandsOptions {
@@ -37,6 +38,7 @@ export function handsSpawner(options: SpawnHandsOptions): StartHands {
     };
     const log = await openLog(dataDir);
     const child = launch(options, log.fd);
+    failPoint("serve.spawn.after_launch");
     await log.close();
     const start = await waitForStart(child, isPublished, signal);
     if (start.type === "failed") throw new Error(await explain(dataDir, start.why));

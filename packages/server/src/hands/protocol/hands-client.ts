@@ -101,6 +101,7 @@ export class LocalHands implements Hands {
 
   async dispose(handId: string): Promise<boolean> {
     try {
+      failPoint("client.dispose.before");
       const connection = await this.#finder.find();
       const { status } = await connection.send(
         {
@@ -110,6 +111,7 @@ export class LocalHands implements Hands {
         },
         this.#closed.signal,
       );
+      failPoint("client.dispose.after");
       return status === 204;
     } catch (error) {
       if (isExpected(error)) return false;

@@ -9,6 +9,7 @@ import {
   type SandboxProvider,
   SandboxUnavailableError,
 } from "../../../core/ports/sandbox.ts";
+import { failPoint } from "../../../lib/fail-point.ts";
 import type { AgentSandbox } from "../agent-sandbox.ts";
 import { seccompFilter } from "../seccomp/seccomp-filter.ts";
 import { findSyscallTable } from "../seccomp/syscall-tables.ts";
@@ -173,7 +174,9 @@ export class BubblewrapProvider implements SandboxProvider {
       isForeign: uid !== undefined,
     });
     const launch = this.#launch(prepared, folder, uploads, uid);
+    failPoint("hands.provision.after_folder");
     const process = await SandboxProcess.start(launch, signal);
+    failPoint("hands.provision.after_launch");
     const options = {
       handId,
       handFolder: folder.path,

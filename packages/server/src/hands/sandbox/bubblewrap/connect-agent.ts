@@ -1,4 +1,5 @@
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import { failPoint } from "../../../lib/fail-point.ts";
 import { AgentConnection } from "../agent-connection.ts";
 import { AgentSandbox } from "../agent-sandbox.ts";
 import { forgetRecord, saveRecord } from "./process-record.ts";
@@ -26,6 +27,7 @@ export async function connectAgent(
   // Before the first request: what the sandbox does from then on can be ended by a later process.
   try {
     saveRecord(options.handFolder, process.record);
+    failPoint("hands.provision.after_record");
   } catch (error) {
     await process.end();
     throw error;
