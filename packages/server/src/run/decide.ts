@@ -1,5 +1,5 @@
-import { nextActions } from "../core/harness/next-actions.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
+import { nextActions } from "../core/harness/next-actions.ts";
 import type { Policies } from "../core/harness/policies.ts";
 import { stepDrafts } from "../core/harness/steps.ts";
 import type { SessionStatus, SessionTotals } from "../core/ports/sessions.ts";

@@ -6,13 +6,14 @@ import type { OutputFile } from "../core/ports/hands.ts";
 import type { Claim } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
+import { Wakeup } from "../lib/wakeup.ts";
 import { decide } from "./decide.ts";
 import type { DriveDeps } from "./deps.ts";
-import { Doorbell } from "./doorbell.ts";
 import { type Effect, perform, type Settlement } from "./effects.ts";
 import { InFlight } from "./in-flight.ts";
 import { putOutputs } from "./outputs.ts";
 import { SessionView } from "./session-view.ts";
+import { showFailure } from "./show-failure.ts";
 
 /** How a drive ended. Only `released` means that nothing is left to do. */
 export type DriveEnd = "released" | "lease_lost" | "stopped" | "gone";
@@ -28,20 +29,28 @@ const STORE_RETRY_MS = 1_000;
  * It may be killed at any `await`: the log holds all progress, and the next drive goes on from it.
  * Ends early when another process takes the session over or when `signal` is aborted.
  */
-export async function drive(
+export async function drive(claim: Claim, deps: DriveDeps, signal: AbortSignal): Promise<DriveEnd> {
+  try {
+    const view = await SessionView.load(deps.store, claim);
+    deps.failPoint("serve.load.after");
+    return view === undefined ? "gone" : await driveView(view, claim, deps, signal);
+  } catch (error) {
+    if (error instanceof LeaseLostError) return "lease_lost";
+    const isFailed = !(error instanceof StoreUnavailableError) && !signal.aborted;
+    if (isFailed) await showFailure(claim, deps);
+    throw error;
+  }
+}
+
+async function driveView(
+  view: SessionView,
   claim: Claim,
   deps: DriveDeps,
   signal: AbortSignal,
 ): Promise<DriveEnd> {
-  const view = await SessionView.load(deps.store, claim);
-  deps.failPoint("serve.load.after");
-  if (view === undefined) return "gone";
   const driver = new SessionDriver(view, claim, deps, signal);
   try {
     return await driver.run();
-  } catch (error) {
-    if (error instanceof LeaseLostError) return "lease_lost";
-    throw error;
   } finally {
     driver.close();
   }
@@ -52,8 +61,8 @@ class SessionDriver {
   readonly #claim: Claim;
   readonly #deps: DriveDeps;
   readonly #signal: AbortSignal;
-  readonly #doorbell = new Doorbell();
-  readonly #inFlight = new InFlight(() => this.#doorbell.ring());
+  readonly #doorbell = new Wakeup();
+  readonly #inFlight = new InFlight(() => this.#doorbell.notify());
   readonly #unsubscribe: () => void;
   #hasNews = false;
 
@@ -65,7 +74,7 @@ class SessionDriver {
     this.#unsubscribe = deps.announcements.subscribe(claim.sessionId, (announcement) => {
       if (announcement.type !== "changed" || !announcement.due) return;
       this.#hasNews = true;
-      this.#doorbell.ring();
+      this.#doorbell.notify();
     });
     signal.addEventListener("abort", this.#ring, { once: true });
   }
@@ -107,7 +116,8 @@ class SessionDriver {
     }
     const { sessionId } = this.#claim;
     this.#deps.log.error({ session_id: sessionId, claims: this.#claim.claims }, "turn given up");
-    const message = "The server ended several times while it worked on this turn, which was given up.";
+    const message =
+      "The server ended several times while it worked on this turn, which was given up.";
     await this.#append(giveUpDrafts(state, { message, cause: "poison" }, drafting), []);
   }
 
@@ -246,5 +256,5 @@ class SessionDriver {
     };
   }
 
-  readonly #ring = () => this.#doorbell.ring();
+  readonly #ring = () => this.#doorbell.notify();
 }

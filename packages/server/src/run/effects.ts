@@ -1,3 +1,4 @@
+import { unreachable } from "../core/errors.ts";
 import type { Action } from "../core/harness/actions.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import { draft } from "../core/harness/drafting.ts";
@@ -6,7 +7,6 @@ import { modelRequest } from "../core/harness/model-request.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import { callResult, interruptedResult, unavailableResult } from "../core/harness/results.ts";
 import { runningDrafts } from "../core/harness/steps.ts";
-import { unreachable } from "../core/errors.ts";
 import { type HandCall, HandsUnavailableError, type OutputFile } from "../core/ports/hands.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import type { SessionState } from "../core/session/state.ts";
@@ -162,5 +162,14 @@ function handCall(
   const toolUse = view.findCall(callId);
   if (toolUse === undefined) throw new Error(`call ${callId} has no tool use in its context`);
   const { name, input } = toolUse.public;
-  return { ...view.key, callId, handId, handsBoot, epoch, name, input, recipe: view.session.recipe };
+  return {
+    ...view.key,
+    callId,
+    handId,
+    handsBoot,
+    epoch,
+    name,
+    input,
+    recipe: view.session.recipe,
+  };
 }

@@ -1,7 +1,7 @@
-import { mimeTypeOf } from "../lib/mime-type.ts";
 import type { OutputFile } from "../core/ports/hands.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
+import { mimeTypeOf } from "../lib/mime-type.ts";
 
 /** Records what a call left under `/mnt/session/outputs` as files of the session, to be downloaded. */
 export async function putOutputs(

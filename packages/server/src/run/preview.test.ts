@@ -14,7 +14,13 @@ function previewed() {
     publish: (event) => shown.push(event),
     soon: (callback) => later.push(callback),
   });
-  return { preview, shown, runLater: () => later.splice(0).forEach((callback) => callback()) };
+  return {
+    preview,
+    shown,
+    runLater: () => {
+      for (const callback of later.splice(0)) callback();
+    },
+  };
 }
 
 const texts = (shown: readonly Preview[]) =>
@@ -48,6 +54,19 @@ test("neighbouring text blocks share an event, other blocks have their own id", 
   preview.blockStarted(4, "text");
   preview.textDelta(4, "c");
   preview.end();
-  expect(texts(shown)).toEqual(["sevt_1", "sevt_2", "sevt_2[0]a", "sevt_2[1]b", "sevt_4", "sevt_4[0]c"]);
-  expect([0, 1, 2, 3, 4].map(preview.idOf)).toEqual(["sevt_1", "sevt_2", "sevt_2", "sevt_3", "sevt_4"]);
+  expect(texts(shown)).toEqual([
+    "sevt_1",
+    "sevt_2",
+    "sevt_2[0]a",
+    "sevt_2[1]b",
+    "sevt_4",
+    "sevt_4[0]c",
+  ]);
+  expect([0, 1, 2, 3, 4].map(preview.idOf)).toEqual([
+    "sevt_1",
+    "sevt_2",
+    "sevt_2",
+    "sevt_3",
+    "sevt_4",
+  ]);
 });

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from "../core/errors.ts";
 import type { Claim } from "../core/ports/sessions.ts";
+import { Wakeup } from "../lib/wakeup.ts";
 import type { DriveDeps } from "./deps.ts";
-import { Doorbell } from "./doorbell.ts";
 import { drive } from "./drive.ts";
 
 export interface SchedulerOptions {
@@ -24,7 +24,7 @@ export class Scheduler {
   readonly #deps: DriveDeps;
   readonly #options: SchedulerOptions;
   readonly #drives = new Map<string, Promise<void>>();
-  readonly #doorbell = new Doorbell();
+  readonly #doorbell = new Wakeup();
   readonly #stop = new AbortController();
   readonly #unsubscribe: () => void;
   #loop: Promise<void> | undefined;
@@ -32,7 +32,7 @@ export class Scheduler {
   constructor(deps: DriveDeps, options: SchedulerOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#unsubscribe = deps.announcements.subscribeDue(() => this.#doorbell.ring());
+    this.#unsubscribe = deps.announcements.subscribeDue(() => this.#doorbell.notify());
   }
 
   start(): void {
@@ -48,7 +48,7 @@ export class Scheduler {
   async close(): Promise<void> {
     this.#unsubscribe();
     this.#stop.abort();
-    this.#doorbell.ring();
+    this.#doorbell.notify();
     await this.#loop;
     await Promise.all(this.#drives.values());
   }
@@ -85,7 +85,7 @@ export class Scheduler {
     const driven = this.#driveOnce(claim).finally(() => {
       if (this.#drives.get(sessionId) === driven) this.#drives.delete(sessionId);
       // A place is free again, and what was announced meanwhile may have been left for lack of one.
-      this.#doorbell.ring();
+      this.#doorbell.notify();
     });
     this.#drives.set(sessionId, driven);
   }
@@ -100,16 +100,17 @@ export class Scheduler {
     }
   }
 
-  /** A drive that could not even give up its turn: another one tries later. */
+  /** A drive that could not even give up its turn: another one tries later, if there is input. */
   async #letGo(claim: Claim): Promise<void> {
     const { clock, store, log } = this.#deps;
     await clock.sleepUntil(clock.now() + this.#options.failureDelayMs, this.#stop.signal);
     try {
       await store.write(async (tx) => {
         const session = await tx.sessions.find(claim);
-        const seenSeq = session?.last_seq ?? 0;
         const { workspaceId, sessionId, epoch } = claim;
-        await tx.queue.release({ workspaceId, sessionId, epoch, seenSeq, wakeAt: tx.now });
+        const lease = { workspaceId, sessionId, epoch, seenSeq: session?.last_seq ?? 0 };
+        const isQuiet = await tx.queue.release({ ...lease, wakeAt: null });
+        if (!isQuiet) await tx.queue.release({ ...lease, wakeAt: tx.now });
       });
     } catch (error) {
       log.error({ session_id: claim.sessionId, err: error }, "lease could not be given back");
@@ -119,7 +120,7 @@ export class Scheduler {
   async #sleep(): Promise<void> {
     const { clock } = this.#deps;
     const timer = new AbortController();
-    void clock.sleepUntil(clock.now() + POLL_MS, timer.signal).then(() => this.#doorbell.ring());
+    void clock.sleepUntil(clock.now() + POLL_MS, timer.signal).then(() => this.#doorbell.notify());
     await this.#doorbell.wait();
     timer.abort();
   }

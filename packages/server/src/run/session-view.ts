@@ -34,7 +34,11 @@ export class SessionView {
   #inbox: readonly InboxEvent[];
   #checkpointSeq: number;
 
-  private constructor(store: ViewStore, session: SessionRecord, checkpoint: Checkpoint | undefined) {
+  private constructor(
+    store: ViewStore,
+    session: SessionRecord,
+    checkpoint: Checkpoint | undefined,
+  ) {
     this.key = { workspaceId: session.workspace_id, sessionId: session.id };
     this.#store = store;
     this.#session = session;

@@ -69,6 +69,23 @@ describe("the signature: one process dies, another goes on", async () => {
     expect(runs).toHaveLength(2);
   });
 
+  const duringRequest = steps.filter(({ name }) => name.endsWith("model"));
+  test.each(duringRequest)(
+    "a request that died $name is closed as lost and asked again",
+    async ({ killAt }) => {
+      await using brain = await world();
+      const key = await brain.newSession();
+      await brain.send(key, "Read a and write b.");
+      await brain.run(killAt);
+      await settled(brain);
+      const outcomes = (await brain.log(key)).flatMap((event) =>
+        event.type === "span.model_request_end" ? [event.private.outcome] : [],
+      );
+      expect(outcomes.filter((outcome) => outcome === "lost")).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome === "response")).toHaveLength(2);
+    },
+  );
+
   test.each(steps)(
     "killed $name (step $killAt) together with the hands, each call has one answer and runs at most once",
     async ({ killAt }) => {

@@ -12,7 +12,9 @@ export async function keyFromFile(path: string): Promise<Uint8Array> {
   }
   const key = await readFile(path);
   if (key.byteLength !== KEY_BYTES) {
-    throw new Error(`${path} does not hold a key of ${KEY_BYTES} bytes; delete it to have a new one`);
+    throw new Error(
+      `${path} does not hold a key of ${KEY_BYTES} bytes; delete it to have a new one`,
+    );
   }
   return key;
 }

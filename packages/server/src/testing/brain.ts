@@ -1,7 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { answer, type Script, startMessagesApi, text, thinking, toolCall,
+import {
+  answer,
+  type Script,
+  startMessagesApi,
+  text,
+  thinking,
+  toolCall,
   toolResultsOf,
 } from "@drover/testing";
 import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
@@ -12,19 +18,14 @@ import type { Store } from "../core/ports/store.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { MemoryHands, type MemoryTool } from "../hands/fake/memory-hands.ts";
 import { Secret } from "../lib/secret.ts";
+import { Wakeup } from "../lib/wakeup.ts";
 import { AnthropicModel } from "../model/anthropic.ts";
 import type { DriveDeps } from "../run/deps.ts";
 import { drive } from "../run/drive.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import { impatientClock } from "./impatient-clock.ts";
-import {
-  Mortal,
-  mortalAnnouncements,
-  mortalHands,
-  mortalModel,
-  mortalStore,
-} from "./mortal.ts";
+import { Mortal, mortalAnnouncements, mortalHands, mortalModel, mortalStore } from "./mortal.ts";
 
 const TOOLS: readonly ModelTool[] = ["bash", "read", "write"].map((name) => ({
   name,
@@ -46,8 +47,12 @@ export interface BrainWorld extends AsyncDisposable {
   newSession(): Promise<SessionKey>;
   send(key: SessionKey, ...events: readonly ("interrupt" | string)[]): Promise<void>;
   log(key: SessionKey): Promise<readonly LogEvent[]>;
+  /** Resolves once the log is as wanted; looks again whenever something is committed. */
+  until(key: SessionKey, isReached: (log: readonly LogEvent[]) => boolean): Promise<void>;
+  /** Resolves once the session waits for its user. */
+  idle(key: SessionKey): Promise<void>;
   /** Claims what is due and drives it, dying at the given step; 0 for never. */
-  run(killAt?: number): Promise<Mortal>;
+  run(killAt?: number, deps?: DriveDeps): Promise<Mortal>;
 }
 
 export async function createBrainWorld(options: {
@@ -83,7 +88,9 @@ export async function createBrainWorld(options: {
     newSession: () => newSession(world),
     send: (key, ...events) => send(world, key, events),
     log: (key) => store.events.getEvents(key, { limit: 10_000 }),
-    run: (killAt = 0) => run(deps, killAt),
+    until: (key, isReached) => until(world, key, isReached),
+    idle: (key) => until(world, key, (log) => log.at(-1)?.type === "session.status_idle"),
+    run: (killAt = 0, mine = deps) => run(mine, killAt),
     [Symbol.asyncDispose]: async () => {
       await api.close();
       await store.close();
@@ -92,6 +99,24 @@ export async function createBrainWorld(options: {
       if (api.refusals.length > 0) throw new Error(JSON.stringify(api.refusals));
     },
   };
+}
+
+async function until(
+  { store, announcements }: Pick<BrainWorld, "store" | "announcements">,
+  { workspaceId, sessionId }: SessionKey,
+  isReached: (log: readonly LogEvent[]) => boolean,
+): Promise<void> {
+  const doorbell = new Wakeup();
+  const unsubscribe = announcements.subscribe(sessionId, () => doorbell.notify());
+  try {
+    for (;;) {
+      const log = await store.events.getEvents({ workspaceId, sessionId }, { limit: 10_000 });
+      if (isReached(log)) return;
+      await doorbell.wait();
+    }
+  } finally {
+    unsubscribe();
+  }
 }
 
 type NewInput = Parameters<EventWriter["accept"]>[1][number];

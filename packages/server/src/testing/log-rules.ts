@@ -91,9 +91,7 @@ function openRequests(events: readonly LogEvent[]): readonly string[] {
   const starts = events.filter((event) => event.type === "span.model_request_start");
   return starts.flatMap(({ id }) => {
     const ends = events.filter((event) => {
-      return (
-        event.type === "span.model_request_end" && event.public.model_request_start_id === id
-      );
+      return event.type === "span.model_request_end" && event.public.model_request_start_id === id;
     });
     return ends.length === 1 ? [] : [`request ${id} has ${ends.length} ends`];
   });

@@ -40,8 +40,15 @@ describe("contextMessages", () => {
       ...startedTurn(drafting),
       ...responded(drafting, [toolUse("toolu_1", "read"), toolUse("toolu_2", "read")]),
     ];
-    const [first = "", second = ""] = log.filter(({ type }) => type === "agent.tool_use").map(({ id }) => id);
-    const answered = [...log, result(second, "two"), result(first, "one"), userMessage(drafting, "go on")];
+    const [first = "", second = ""] = log
+      .filter(({ type }) => type === "agent.tool_use")
+      .map(({ id }) => id);
+    const answered = [
+      ...log,
+      result(second, "two"),
+      result(first, "one"),
+      userMessage(drafting, "go on"),
+    ];
     expect(messages(answered).at(-1)).toEqual({
       role: "user",
       content: [

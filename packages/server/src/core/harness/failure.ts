@@ -6,6 +6,7 @@ import { bare, type Drafting, draft, sessionError, threadStatus } from "./drafti
 import { type Policies, retryDelayMs } from "./policies.ts";
 import { requestEnded } from "./request-end.ts";
 import { abandonedResult } from "./results.ts";
+import { runningDrafts } from "./steps.ts";
 
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
 
@@ -69,6 +70,8 @@ export function giveUpDrafts(
 ): readonly EventDraft[] {
   const open = threadState(state, drafting.threadId).calls.filter((call) => !call.answered);
   return [
+    // A turn that could not even begin begins here, so that it can be seen to end.
+    ...runningDrafts(state, drafting),
     ...lostRequestDrafts(state, drafting),
     ...open.map((call) => abandonedResult(drafting, call.id)),
     sessionError(

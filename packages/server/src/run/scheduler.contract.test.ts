@@ -1,0 +1,46 @@
+import { answer, text } from "@drover/testing";
+import { expect, test } from "vitest";
+import { createBrainWorld } from "../testing/brain.ts";
+import { Scheduler } from "./scheduler.ts";
+
+const OPTIONS = { holder: "holder_1", leaseMs: null, sessionsMax: 2, failureDelayMs: 1_000 };
+
+test("drives more sessions than it may drive at once, one after another", async () => {
+  await using brain = await createBrainWorld({ script: [answer(text("hi"))], tools: {} });
+  const keys = [];
+  for (let index = 0; index < 5; index++) keys.push(await brain.newSession());
+  const scheduler = new Scheduler(brain.deps, OPTIONS);
+  scheduler.start();
+  for (const key of keys) await brain.send(key, "hello");
+  for (const key of keys) await brain.idle(key);
+  await scheduler.close();
+  for (const key of keys) {
+    const last = (await brain.log(key)).at(-1);
+    expect(last?.type).toBe("session.status_idle");
+  }
+});
+
+test("leaves a session whose drive failed for a while, and drives it when there is input", async () => {
+  await using brain = await createBrainWorld({ script: [answer(text("hi"))], tools: {} });
+  let isBroken = true;
+  const sessions = {
+    ...brain.store.sessions,
+    findCheckpoint: async (key: Parameters<typeof brain.store.sessions.findCheckpoint>[0]) => {
+      if (isBroken) throw new Error("unreadable");
+      return await brain.store.sessions.findCheckpoint(key);
+    },
+  };
+  const deps = { ...brain.deps, store: { ...brain.store, sessions } };
+  const scheduler = new Scheduler(deps, OPTIONS);
+  const key = await brain.newSession();
+  scheduler.start();
+  await brain.send(key, "hello");
+  await brain.idle(key);
+  isBroken = false;
+  await brain.send(key, "and now?");
+  await brain.until(key, (log) => log.some((event) => event.type === "agent.message"));
+  await brain.idle(key);
+  await scheduler.close();
+  const errors = (await brain.log(key)).filter((event) => event.type === "session.error");
+  expect(errors).toHaveLength(1);
+});
