@@ -20,14 +20,26 @@ export async function putContents(
   }
 }
 
-/** The large strings that the rows refer to, by hash, as JSON text. */
-export async function getContents(
+/**
+ * Rows and the large strings that they refer to, by hash, as JSON text. A commit may come between the
+ * two statements; only deleting the session takes content away, and then the rows are gone too.
+ */
+export async function readWithContents<Row extends EventColumns & { session_key: number }>(
+  db: SqlRunner,
+  readRows: () => Promise<readonly Row[]>,
+): Promise<{ readonly rows: readonly Row[]; readonly contents: ReadonlyMap<string, string> }> {
+  const rows = await readRows();
+  const hashes = [...new Set(hashesOf(rows))];
+  const contents = await getContents(db, rows[0]?.session_key, hashes);
+  return { rows: contents.size === hashes.length ? rows : await readRows(), contents };
+}
+
+async function getContents(
   db: SqlRunner,
   sessionKey: number | undefined,
-  rows: readonly EventColumns[],
+  hashes: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const contents = new Map<string, string>();
-  const hashes = [...new Set(hashesOf(rows))];
   for (let at = 0; sessionKey !== undefined && at < hashes.length; at += HASHES_AT_ONCE) {
     const found = await db.all<{ sha256: string; body: string }>(sql`
       select sha256, body from event_contents

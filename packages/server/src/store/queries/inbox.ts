@@ -8,8 +8,9 @@ import {
   type InboxColumns,
 } from "../event-row.ts";
 import { type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
-import { getContents, putContents } from "./event-contents.ts";
+import { putContents, readWithContents } from "./event-contents.ts";
 
+type Row = EventColumns & InboxColumns & { session_key: number };
 type InboxDraft = Omit<InboxEvent, "arrival" | "accepted_at">;
 
 /** See `EventWriter.accept`. */
@@ -54,12 +55,12 @@ export async function acceptInput(
 
 /** See `EventReader.getInbox`. */
 export async function readInbox(db: SqlRunner, key: SessionKey): Promise<readonly InboxEvent[]> {
-  const rows = await db.all<EventColumns & InboxColumns & { session_key: number }>(sql`
+  const statement = sql`
     select i.session_key, i.arrival, i.id, i.thread_id, i.cross_posted, i.type, i.v, i.accepted_at,
       i.size, i.large, i.public, i.private
     from sessions s join inbox i on i.session_key = s.session_key
     where s.workspace_id = ${key.workspaceId} and s.id = ${key.sessionId}
-    order by i.arrival`);
-  const contents = await getContents(db, rows[0]?.session_key, rows);
+    order by i.arrival`;
+  const { rows, contents } = await readWithContents(db, () => db.all<Row>(statement));
   return rows.map((row) => decodeInboxEvent(row, contents));
 }

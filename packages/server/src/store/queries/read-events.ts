@@ -2,7 +2,7 @@ import type { EventRange, SessionKey } from "../../core/ports/event-log.ts";
 import type { LogEvent } from "../../core/session/log-event.ts";
 import { decodeLogEvent, type EventColumns, type LogColumns } from "../event-row.ts";
 import { allOf, oneOf, type Query, type SqlRunner, sql } from "../sql.ts";
-import { getContents } from "./event-contents.ts";
+import { readWithContents } from "./event-contents.ts";
 import { direction, within } from "./pages.ts";
 
 /** A slice ends once its bodies come to so many bytes. */
@@ -20,7 +20,7 @@ export async function readEvents(
   range: EventRange,
 ): Promise<readonly LogEvent[]> {
   const order = direction(range.order ?? "asc");
-  const rows = await db.all<Row>(sql`
+  const statement = sql`
     with page as (
       select e.session_key, e.seq, e.size
       from sessions s join events e on e.session_key = s.session_key
@@ -35,8 +35,8 @@ export async function readEvents(
       e.epoch, e.size, e.large, e.public, e.private
     from slice p join events e on e.session_key = p.session_key and e.seq = p.seq
     where p.before < ${SLICE_BYTES}
-    order by e.seq ${order}`);
-  const contents = await getContents(db, rows[0]?.session_key, rows);
+    order by e.seq ${order}`;
+  const { rows, contents } = await readWithContents(db, () => db.all<Row>(statement));
   return rows.map((row) => decodeLogEvent(row, contents));
 }
 

@@ -3,7 +3,10 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { all, claimedSession, message, running } from "../../core/ports/store.testsuite.ts";
 import type { EventDraft } from "../../core/session/log-event.ts";
+import { readEvents } from "../queries/read-events.ts";
+import type { Query, SqlRunner } from "../sql.ts";
 import { openTestStore } from "./open-test-store.testsuite.ts";
+import { SqliteRunner } from "./sqlite-runner.ts";
 
 test("keeps a large string once a session, however often its events have it", async () => {
   await using world = await openTestStore();
@@ -25,6 +28,36 @@ test("keeps a large string once a session, however often its events have it", as
   expect(read("select max(length(public)) < 1000 from events")).toEqual([1]);
   expect(read("select size > 100000 from events order by seq")).toEqual([1, 1]);
   database.close();
+});
+
+test("reads nothing of a session that is deleted while it is read", async () => {
+  await using world = await openTestStore();
+  const { store } = world;
+  const claim = await claimedSession(store);
+  await store.write((tx) => tx.events.append({ ...claim, drafts: [message("x".repeat(100_000))] }));
+  const database = new Database(join(world.dataFolder, "drover.db"), { readonly: true });
+  const runner = new SqliteRunner(database);
+  const interrupted: SqlRunner = {
+    all: async <Row>(query: Query) => {
+      const rows = await runner.all<Row>(query);
+      await store.write((tx) => tx.sessions.delete(claim));
+      return rows;
+    },
+    get: (query) => runner.get(query),
+  };
+  expect(await readEvents(interrupted, claim, { limit: 10 })).toEqual([]);
+  database.close();
+});
+
+test("says which content is missing where it should be", async () => {
+  await using world = await openTestStore();
+  const { store } = world;
+  const claim = await claimedSession(store);
+  await store.write((tx) => tx.events.append({ ...claim, drafts: [message("x".repeat(100_000))] }));
+  const database = new Database(join(world.dataFolder, "drover.db"));
+  database.exec("delete from event_contents");
+  database.close();
+  await expect(all(store, claim)).rejects.toThrow(/content [0-9a-f]{64} of event \w+ is missing/);
 });
 
 test("refuses to read on over an event that a newer version wrote", async () => {
