@@ -133,6 +133,7 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
     test("kills the shell and all it started when the time is over", async () => {
       await using box = await start();
       await box.sh(SURVIVORS);
+      expect(await processes(box)).not.toEqual([]);
       const result = await box.sh("echo before; trap '' TERM; sleep 600", 300);
       expect(result).toEqual({ exitCode: null, ended: "timeout", output: "before\n" });
       expect(await processes(box)).toEqual([]);
@@ -142,9 +143,15 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
     test("kills the shell and all it started on cancellation", async () => {
       await using box = await start();
       const stop = new AbortController();
-      const request = { command: `${SURVIVORS}; echo up; sleep 600`, timeoutMs: 60_000 };
-      const running = box.sandbox.exec(request, () => stop.abort(), stop.signal);
+      const request = { command: `${SURVIVORS} echo up; sleep 600`, timeoutMs: 60_000 };
+      let heard = "";
+      const onOutput = (chunk: Uint8Array) => {
+        heard += text(chunk);
+        stop.abort();
+      };
+      const running = box.sandbox.exec(request, onOutput, stop.signal);
       expect(await running).toMatchObject({ exitCode: null, ended: "cancelled" });
+      expect(heard).toBe("up\n");
       expect(await processes(box)).toEqual([]);
     });
 
