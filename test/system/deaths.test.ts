@@ -1,13 +1,6 @@
 import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
-import {
-  Conversation,
-  isType,
-  messagesOf,
-  resultsOf,
-  script,
-  typesOf,
-} from "./support/conversation.ts";
+import { Conversation, isType, messagesOf, resultsOf, typesOf } from "./support/conversation.ts";
 import {
   handsPid,
   isAlive,
@@ -16,6 +9,7 @@ import {
   sandboxPids,
   workspaceFile,
 } from "./support/host.ts";
+import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
 

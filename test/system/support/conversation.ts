@@ -4,7 +4,6 @@ import type {
   BetaManagedAgentsStreamSessionEvents as StreamEvent,
 } from "@anthropic-ai/sdk/resources/beta/sessions/events";
 import type { SessionCreateParams } from "@anthropic-ai/sdk/resources/beta/sessions/sessions";
-import type { Answer } from "@drover/testing";
 import { until } from "./until.ts";
 import type { World } from "./world.ts";
 
@@ -120,11 +119,6 @@ export class Listening {
   async #read(): Promise<void> {
     for await (const event of this.#stream) this.events.push(event);
   }
-}
-
-/** A message that makes the double answer so, one answer a request, and then `done`. */
-export function script(...answers: readonly Answer[]): string {
-  return `#script ${JSON.stringify(answers)}`;
 }
 
 export function userMessage(text: string) {

@@ -7,6 +7,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { type MessagesApi, startMessagesApi } from "@drover/testing";
 import { afterAll, beforeAll, expect } from "vitest";
 import { drover, environment, FROM_SOURCE } from "../../support/drover.ts";
+import { lastWords } from "./last-words.ts";
 
 const KEY = "test-key-of-this-server";
 
@@ -97,7 +98,7 @@ export class World {
 export function useWorld(): () => World {
   let world: World | undefined;
   beforeAll(async () => {
-    world = new World(await startMessagesApi());
+    world = new World(await startMessagesApi({ script: lastWords() }));
     await world.start();
   });
   afterAll(async () => {

@@ -1,0 +1,50 @@
+import { type Answer, answer, type Json, type MessagesRequest, type Script } from "@drover/testing";
+
+const SCRIPT = "#script ";
+
+/** A message that makes the double answer so, one answer a request, and then `done`. */
+export function script(...answers: readonly Answer[]): string {
+  return SCRIPT + JSON.stringify(answers);
+}
+
+/**
+ * The behaviour of the double: it follows the user's newest text alone, however many messages of
+ * failed or interrupted turns stand before it. That text is a `script`, or is repeated. A fault with
+ * `times` happens so often to the same conversation.
+ */
+export function lastWords(): Script {
+  const attempts = new Map<string, number>();
+  return (request) => {
+    const { text, answered } = newestText(request);
+    if (!text.startsWith(SCRIPT)) return answer(`You said: ${text}`);
+    const answers: readonly Answer[] = JSON.parse(text.slice(SCRIPT.length));
+    const step = answers[answered];
+    if (step?.fault?.times === undefined) return step ?? answer("done");
+    const conversation = JSON.stringify(request.body["messages"]);
+    const attempt = (attempts.get(conversation) ?? 0) + 1;
+    attempts.set(conversation, attempt);
+    const { fault, ...proper } = step;
+    return attempt <= (fault.times ?? 0) ? step : proper;
+  };
+}
+
+/** The last text block of the user, and how many responses have followed it. */
+function newestText({ body }: MessagesRequest): { text: string; answered: number } {
+  let answered = 0;
+  for (const message of list(body["messages"]).toReversed()) {
+    const text = list(member(message, "content")).findLast((b) => member(b, "type") === "text");
+    if (member(message, "role") === "assistant") answered += 1;
+    else if (text !== undefined) return { text: String(member(text, "text")), answered };
+  }
+  return { text: "", answered };
+}
+
+function list(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function member(value: Json | undefined, name: string): Json | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Reflect.get(value, name)
+    : undefined;
+}
