@@ -37,7 +37,13 @@ export async function isAlive(file: Pick<ServerFile, "pid" | "pid_start">): Prom
     // EPERM: it is there, but another user's.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
-  return (await processStart(file.pid)) === file.pid_start;
+  return (await processStart(file.pid)) === file.pid_start && !(await isZombie(file.pid));
+}
+
+/** Dead, and only not yet asked about by the process that started it, which may never do so. */
+async function isZombie(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
 }
 
 async function readServerFile(data: string): Promise<ServerFile | undefined> {

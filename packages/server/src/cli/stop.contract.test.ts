@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { processStart, writeHandsFile } from "../hands/protocol/hands-file.ts";
-import { findServer } from "./server-file.ts";
+import { findServer, isAlive } from "./server-file.ts";
 import { stop } from "./stop.ts";
 
 test("the server of the folder is ended, and its hands only when asked", async () => {
@@ -13,11 +13,11 @@ test("the server of the folder is ended, and its hands only when asked", async (
   const hands = await sleeper();
   await publish(data, server, hands);
   expect(await stop({ data, hands: false })).toEqual([`the server (process ${server.pid})`]);
-  expect([isEnded(server), isEnded(hands)]).toEqual([true, false]);
+  expect([await isEnded(server), await isEnded(hands)]).toEqual([true, false]);
   expect(await stop({ data, hands: true })).toEqual([
     `the hands (process ${hands.pid}) and their sandboxes`,
   ]);
-  expect(isEnded(hands)).toBe(true);
+  expect(await isEnded(hands)).toBe(true);
   expect(await stop({ data, hands: true })).toEqual([]);
 });
 
@@ -28,7 +28,20 @@ test("a process that only has the number of an ended server is left alone", asyn
   writeFileSync(join(data, "server.json"), JSON.stringify(file));
   expect(await findServer(data)).toBeUndefined();
   expect(await stop({ data, hands: true })).toEqual([]);
-  expect(isEnded(stranger)).toBe(false);
+  expect(await isEnded(stranger)).toBe(false);
+});
+
+test("a process that is dead but was not reaped by its parent has ended", async () => {
+  // The shell starts a process, becomes one that never asks about its children, and prints its number.
+  const parent = spawn("sh", ["-c", "sleep 60 & echo $!; exec sleep 60"]);
+  onTestFinished(() => {
+    parent.kill("SIGKILL");
+  });
+  const pid = Number(await new Promise((resolve) => parent.stdout.once("data", resolve)));
+  const data = temporaryFolder();
+  const file = { pid, pid_start: await processStart(pid), url: "http://127.0.0.1:1" };
+  writeFileSync(join(data, "server.json"), JSON.stringify(file));
+  expect(await stop({ data, hands: false })).toEqual([`the server (process ${pid})`]);
 });
 
 async function publish(data: string, server: ChildProcess, hands: ChildProcess): Promise<void> {
@@ -56,8 +69,10 @@ async function sleeper(): Promise<ChildProcess> {
   return child;
 }
 
-function isEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
+/** Told by the system, because Node may hear of an end later than `stop` does. */
+async function isEnded(child: ChildProcess): Promise<boolean> {
+  const pid = child.pid ?? 0;
+  return !(await isAlive({ pid, pid_start: await processStart(pid) }));
 }
 
 function temporaryFolder(): string {
