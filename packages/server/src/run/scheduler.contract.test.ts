@@ -1,12 +1,18 @@
 import { answer, text } from "@drover/testing";
 import { expect, test } from "vitest";
+import type { StoreTransaction } from "../core/ports/store.ts";
+import { systemClock } from "../lib/system-clock.ts";
 import { createBrainWorld } from "../testing/brain.ts";
 import { Scheduler } from "./scheduler.ts";
 
-const OPTIONS = { holder: "holder_1", leaseMs: null, sessionsMax: 2, failureDelayMs: 1_000 };
+const OPTIONS = { holder: "holder_1", leaseMs: null, sessionsMax: 2, failureDelayMs: 1 };
 
 test("drives more sessions than it may drive at once, one after another", async () => {
-  await using brain = await createBrainWorld({ script: [answer(text("hi"))], tools: {} });
+  await using brain = await createBrainWorld({
+    script: [answer(text("hi"))],
+    tools: {},
+    clock: systemClock,
+  });
   const keys = [];
   for (let index = 0; index < 5; index++) keys.push(await brain.newSession());
   const scheduler = new Scheduler(brain.deps, OPTIONS);
@@ -21,7 +27,11 @@ test("drives more sessions than it may drive at once, one after another", async 
 });
 
 test("leaves a session whose drive failed for a while, and drives it when there is input", async () => {
-  await using brain = await createBrainWorld({ script: [answer(text("hi"))], tools: {} });
+  await using brain = await createBrainWorld({
+    script: [answer(text("hi"))],
+    tools: {},
+    clock: systemClock,
+  });
   let isBroken = true;
   const sessions = {
     ...brain.store.sessions,
@@ -43,4 +53,29 @@ test("leaves a session whose drive failed for a while, and drives it when there 
   await scheduler.close();
   const errors = (await brain.log(key)).filter((event) => event.type === "session.error");
   expect(errors).toHaveLength(1);
+});
+
+test("rests while nothing is due", async () => {
+  await using brain = await createBrainWorld({
+    script: [answer(text("hi"))],
+    tools: {},
+    clock: systemClock,
+  });
+  let writes = 0;
+  const store = {
+    ...brain.store,
+    write: <T>(work: (tx: StoreTransaction) => Promise<T>) => {
+      writes += 1;
+      return brain.store.write(work);
+    },
+  };
+  const scheduler = new Scheduler({ ...brain.deps, store }, OPTIONS);
+  scheduler.start();
+  const key = await brain.newSession();
+  await brain.send(key, "hello");
+  await brain.idle(key);
+  // A loop that does not rest would go round with every turn of this one.
+  for (let turn = 0; turn < 200; turn++) await brain.store.write(async () => undefined);
+  await scheduler.close();
+  expect(writes).toBeLessThan(20);
 });

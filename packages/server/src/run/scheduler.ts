@@ -120,7 +120,9 @@ export class Scheduler {
   async #sleep(): Promise<void> {
     const { clock } = this.#deps;
     const timer = new AbortController();
-    void clock.sleepUntil(clock.now() + POLL_MS, timer.signal).then(() => this.#doorbell.notify());
+    const slept = clock.sleepUntil(clock.now() + POLL_MS, timer.signal);
+    // An aborted sleep is over as well, and must not ring: that would be the end of all rest.
+    void slept.then(() => timer.signal.aborted || this.#doorbell.notify());
     await this.#doorbell.wait();
     timer.abort();
   }

@@ -58,9 +58,11 @@ export interface BrainWorld extends AsyncDisposable {
 export async function createBrainWorld(options: {
   readonly script: Script;
   readonly tools: Readonly<Record<string, MemoryTool>>;
+  /** One that jumps to whatever is waited for, unless given. */
+  readonly clock?: Clock;
 }): Promise<BrainWorld> {
   const folder = mkdtempSync(join(tmpdir(), "drover-brain-"));
-  const clock = impatientClock();
+  const clock = options.clock ?? impatientClock();
   const announcements = new LocalAnnouncements(() => undefined);
   const store = openSqliteStore({ dataFolder: folder, clock, announcements });
   const api = await startMessagesApi({ script: options.script });
