@@ -1,0 +1,146 @@
+import { toFile } from "@anthropic-ai/sdk";
+import { answer, toolCall } from "@drover/testing";
+import { expect, test } from "vitest";
+import { Conversation, resultsOf } from "./support/conversation.ts";
+import { script } from "./support/last-words.ts";
+import { until } from "./support/until.ts";
+import { useWorld } from "./support/world.ts";
+
+const world = useWorld();
+
+const OUTPUTS = "/mnt/session/outputs";
+
+test("uploads are mounted where they were asked for, and can only be read", async () => {
+  const [first, second, third] = [
+    await upload("a.csv", "a,b\n1,2\n"),
+    await upload("b"),
+    await upload("c"),
+  ];
+  const talk = await Conversation.open(world(), {
+    resources: [
+      { type: "file", file_id: first },
+      { type: "file", file_id: second, mount_path: "in/data.txt" },
+      { type: "file", file_id: third, mount_path: "/mnt/session/uploads/given.txt" },
+    ],
+  });
+  const { resources } = await world().client.beta.sessions.retrieve(talk.id);
+  const paths = resources.map((resource) => ("mount_path" in resource ? resource.mount_path : ""));
+  expect(paths).toEqual([
+    `/mnt/session/uploads/${first}`,
+    "/mnt/session/uploads/in/data.txt",
+    "/mnt/session/uploads/given.txt",
+  ]);
+  const write = "echo spoilt >> /mnt/session/uploads/given.txt";
+  const remove = "rm -f /mnt/session/uploads/given.txt";
+  const create = "touch /mnt/session/uploads/new";
+  await talk.say(
+    script(
+      answer(toolCall("bash", { command: `cat ${paths.join(" ")}` })),
+      answer(
+        ...[write, remove, create].map((command) => toolCall("bash", { command })),
+        toolCall("write", { file_path: "/mnt/session/uploads/in/data.txt", content: "spoilt" }),
+      ),
+      answer(toolCall("bash", { command: `cat ${paths.join(" ")}` })),
+      answer("done"),
+    ),
+  );
+  const [before, ...rest] = resultsOf(await talk.afterTurns(1));
+  expect(before).toEqual({ text: "a,b\n1,2\nbc", isError: false });
+  expect(rest.map(({ isError }) => isError)).toEqual([true, true, true, true, false]);
+  expect(rest.at(-1)).toEqual(before);
+});
+
+test("what is left in the outputs folder is listed for the session, downloaded and deleted", async () => {
+  const { files } = world().client.beta;
+  const talk = await Conversation.open(world());
+  const other = await Conversation.open(world());
+  const put = (text: string) =>
+    toolCall("bash", {
+      command: `mkdir -p ${OUTPUTS}/deep; printf '${text}' > ${OUTPUTS}/deep/report.txt`,
+    });
+  await talk.say(
+    script(
+      answer(put("one"), toolCall("write", { file_path: `${OUTPUTS}/b.bin`, content: "\u0001" })),
+      answer("done"),
+    ),
+  );
+  await talk.afterTurns(1);
+  const listed = await outputsOf(talk.id, 2);
+  expect(
+    listed.map(({ size_bytes, downloadable, scope }) => ({ size_bytes, downloadable, scope })),
+  ).toEqual(
+    [3, 1].map((size_bytes) => ({
+      size_bytes,
+      downloadable: true,
+      scope: { type: "session", id: talk.id },
+    })),
+  );
+  const [report] = listed;
+  expect(report?.filename).toMatch(/report\.txt$/);
+  expect(await contentOf(report?.id)).toBe("one");
+  expect((await files.list({ scope_id: other.id })).data).toEqual([]);
+
+  await talk.say(script(answer(put("two is longer")), answer("done")));
+  await talk.afterTurns(2);
+  const again = await outputsOf(talk.id, 2);
+  const updated = again.find(({ filename }) => filename === report?.filename);
+  expect(await contentOf(updated?.id)).toBe("two is longer");
+
+  expect(await files.delete(updated?.id ?? "")).toMatchObject({ id: updated?.id });
+  expect(await outputsOf(talk.id, 1)).toHaveLength(1);
+  await expect(files.retrieveMetadata(updated?.id ?? "")).rejects.toMatchObject({ status: 404 });
+});
+
+test("an upload cannot be downloaded, also not the copy that a session got", async () => {
+  const { files, sessions } = world().client.beta;
+  const id = await upload("secret.txt", "for the agent only");
+  await expect(files.download(id)).rejects.toMatchObject({
+    status: 400,
+    errorCode: "file_not_downloadable",
+  });
+  const talk = await Conversation.open(world(), { resources: [{ type: "file", file_id: id }] });
+  const [resource] = (await sessions.retrieve(talk.id)).resources;
+  const copy = resource?.type === "file" ? resource.file_id : "";
+  expect(copy).not.toBe(id);
+  await expect(files.download(copy)).rejects.toMatchObject({ status: 400 });
+});
+
+test("a deleted upload stays readable in the session that has it", async () => {
+  const id = await upload("kept.txt", "kept");
+  const talk = await Conversation.open(world(), {
+    resources: [{ type: "file", file_id: id, mount_path: "kept.txt" }],
+  });
+  await world().client.beta.files.delete(id);
+  const look = answer(toolCall("bash", { command: "cat /mnt/session/uploads/kept.txt" }));
+  await talk.say(script(look, answer("done")));
+  expect(resultsOf(await talk.afterTurns(1))).toEqual([{ text: "kept", isError: false }]);
+});
+
+test("outputs that were written before the server was killed are there afterwards", async () => {
+  const talk = await Conversation.open(world());
+  const command = `echo early > ${OUTPUTS}/early.txt; sleep 1.5; echo late > ${OUTPUTS}/late.txt`;
+  await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
+  await talk.event(({ type }) => type === "agent.tool_use");
+  await world().restart();
+  await talk.afterTurns(1);
+  const names = (await outputsOf(talk.id, 2)).map(({ filename }) => filename);
+  expect(names.toSorted()).toEqual(["early.txt", "late.txt"]);
+});
+
+async function upload(name: string, content = name): Promise<string> {
+  const file = await toFile(Buffer.from(content), name);
+  return (await world().client.beta.files.upload({ file })).id;
+}
+
+/** Largest first. */
+async function outputsOf(sessionId: string, count: number) {
+  const files = await until(`${count} outputs of ${sessionId}`, async () => {
+    const { data } = await world().client.beta.files.list({ scope_id: sessionId });
+    return data.length === count ? data : undefined;
+  });
+  return files.toSorted((left, right) => right.size_bytes - left.size_bytes);
+}
+
+async function contentOf(fileId = ""): Promise<string> {
+  return await (await world().client.beta.files.download(fileId)).text();
+}
