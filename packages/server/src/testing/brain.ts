@@ -45,6 +45,8 @@ export interface BrainWorld extends AsyncDisposable {
   readonly clock: Clock;
   readonly deps: DriveDeps;
   newSession(): Promise<SessionKey>;
+  /** A session whose log begins with these events. */
+  sessionWith(log: readonly LogEvent[]): Promise<SessionKey>;
   send(key: SessionKey, ...events: readonly ("interrupt" | string)[]): Promise<void>;
   log(key: SessionKey): Promise<readonly LogEvent[]>;
   /** Resolves once the log is as wanted; looks again whenever something is committed. */
@@ -60,6 +62,8 @@ export async function createBrainWorld(options: {
   readonly tools: Readonly<Record<string, MemoryTool>>;
   /** One that jumps to whatever is waited for, unless given. */
   readonly clock?: Clock;
+  /** Ids count from here, so that they do not meet those of a log that was recorded. */
+  readonly firstId?: number;
 }): Promise<BrainWorld> {
   const folder = mkdtempSync(join(tmpdir(), "drover-brain-"));
   const clock = options.clock ?? impatientClock();
@@ -67,7 +71,7 @@ export async function createBrainWorld(options: {
   const store = openSqliteStore({ dataFolder: folder, clock, announcements });
   const api = await startMessagesApi({ script: options.script });
   const hands = new MemoryHands({ tools: options.tools });
-  let ids = 0;
+  let ids = options.firstId ?? 0;
   const deps: DriveDeps = {
     store,
     hands,
@@ -88,6 +92,7 @@ export async function createBrainWorld(options: {
   return {
     ...world,
     newSession: () => newSession(world),
+    sessionWith: (log) => sessionWith(world, log),
     send: (key, ...events) => send(world, key, events),
     log: (key) => store.events.getEvents(key, { limit: 10_000 }),
     until: (key, isReached) => until(world, key, isReached),
@@ -124,13 +129,35 @@ async function until(
 type NewInput = Parameters<EventWriter["accept"]>[1][number];
 type World = Pick<BrainWorld, "store" | "deps">;
 
-async function newSession({ store, deps }: World): Promise<SessionKey> {
-  const key = { workspaceId: "wrkspc_1", sessionId: deps.newId("sesn") };
+async function sessionWith(world: World, log: readonly LogEvent[]): Promise<SessionKey> {
+  const threadId = log[0]?.thread_id ?? "sthr_0";
+  // Event ids are unique within a workspace, and a log may be begun with more than once.
+  const key = await newSession(world, threadId, world.deps.newId("wrkspc"));
+  await world.store.write(async (tx) => {
+    await tx.queue.wake(key);
+    const [claim] = await tx.queue.claim({ holder: "recorded", leaseMs: null, limit: 1 });
+    if (claim === undefined) throw new Error("the new session cannot be claimed");
+    const drafts = log.map(
+      ({ seq: _seq, v: _v, processed_at: _at, epoch: _epoch, ...rest }) => rest,
+    );
+    await tx.events.append({ ...key, epoch: claim.epoch, drafts });
+    const lease = { ...key, epoch: claim.epoch, seenSeq: log.length, wakeAt: tx.now };
+    await tx.queue.release(lease);
+  });
+  return key;
+}
+
+async function newSession(
+  { store, deps }: World,
+  threadId = deps.newId("sthr"),
+  workspaceId = "wrkspc_1",
+): Promise<SessionKey> {
+  const key = { workspaceId, sessionId: deps.newId("sesn") };
   await store.write((tx) =>
     tx.sessions.insert({
       workspace_id: key.workspaceId,
       id: key.sessionId,
-      thread_id: deps.newId("sthr"),
+      thread_id: threadId,
       hand_id: deps.newId("hand"),
       status: "idle",
       title: null,

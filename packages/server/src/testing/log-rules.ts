@@ -78,7 +78,17 @@ function gaps(events: readonly LogEvent[]): readonly string[] {
 }
 
 function unanswered(events: readonly LogEvent[]): readonly string[] {
-  const uses = events.filter((event) => event.type === "agent.tool_use");
+  const answeredRequests = new Set(
+    events.flatMap((event) =>
+      event.type === "span.model_request_end" && event.private.outcome === "response"
+        ? [event.public.model_request_start_id]
+        : [],
+    ),
+  );
+  // The calls of a response that was cut off were never to be run.
+  const uses = events.filter((event) => {
+    return event.type === "agent.tool_use" && answeredRequests.has(event.private.request);
+  });
   return uses.flatMap(({ id }) => {
     const results = events.filter((event) => {
       return event.type === "agent.tool_result" && event.public.tool_use_id === id;

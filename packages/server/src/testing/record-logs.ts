@@ -1,0 +1,135 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  answer,
+  overloaded,
+  type Script,
+  text,
+  thinking,
+  toolCall,
+  toolResultsOf,
+} from "@drover/testing";
+import type { SessionKey } from "../core/ports/event-log.ts";
+import type { MemoryTool } from "../hands/fake/memory-hands.ts";
+import { type BrainWorld, createBrainWorld, TWO_TOOLS } from "./brain.ts";
+
+/**
+ * Writes the logs under `test/fixtures/logs`, one event a line. Run by hand when a new shape of log is
+ * to be kept: `node --conditions=source packages/server/src/testing/record-logs.ts FOLDER`. A log that
+ * has been released is never written again: it is what old sessions look like.
+ */
+interface Scenario {
+  readonly name: string;
+  readonly script: Script;
+  readonly tools?: Readonly<Record<string, MemoryTool>>;
+  readonly play: (brain: BrainWorld) => Promise<SessionKey>;
+}
+
+const callThenText =
+  (...names: readonly string[]): Script =>
+  (request) =>
+    toolResultsOf(request).size > 0
+      ? answer(text("Done."))
+      : answer(thinking("A tool is needed."), ...names.map((name) => toolCall(name, { n: name })));
+
+const SCENARIOS: readonly Scenario[] = [
+  {
+    name: "talk",
+    script: [answer(text("Hello."), text("How are you?")), answer(text("Fine, then."))],
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "Hello");
+      await brain.run();
+      await brain.send(key, "Well, thanks", "and you?");
+      await brain.run();
+      return key;
+    },
+  },
+  {
+    name: "two-tools",
+    script: TWO_TOOLS,
+    tools: { read: () => "content of a", write: () => "wrote 1 bytes to b" },
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "Read a and write b.");
+      await brain.run();
+      return key;
+    },
+  },
+  {
+    name: "denied-tool",
+    script: callThenText("forbidden", "read"),
+    tools: { read: () => "content" },
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "Try it.");
+      await brain.run();
+      return key;
+    },
+  },
+  {
+    name: "retried",
+    script: [overloaded(), answer(text("Here I am."))],
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "hello?");
+      await brain.run();
+      return key;
+    },
+  },
+  {
+    name: "exhausted",
+    script: (_request, n) => (n < 6 ? overloaded() : answer(text("Back again."))),
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "hello?");
+      await brain.run();
+      await brain.send(key, "and now?");
+      await brain.run();
+      return key;
+    },
+  },
+  {
+    name: "lost-hands",
+    script: callThenText("bash", "bash"),
+    tools: { bash: () => "done" },
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "Do it.");
+      // Dies when the first call was sent; the hands die with it.
+      await brain.run(14);
+      brain.hands.kill();
+      await brain.run();
+      return key;
+    },
+  },
+  {
+    name: "interrupted",
+    script: (request) =>
+      request.lastUserText.includes("else")
+        ? answer(text("Gladly."))
+        : answer(toolCall("bash", { command: "sleep 1000" }), toolCall("bash", { command: "ls" })),
+    tools: {
+      bash: (_call, signal) =>
+        new Promise((resolve) => signal.addEventListener("abort", () => resolve("ended"))),
+    },
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "Sleep.");
+      const running = brain.run();
+      await brain.until(key, (log) => log.some(({ type }) => type === "drover.call_started"));
+      await brain.send(key, "interrupt", "Something else.");
+      await running;
+      return key;
+    },
+  },
+];
+
+const [, , folder = "."] = process.argv;
+mkdirSync(folder, { recursive: true });
+for (const { name, script, tools = {}, play } of SCENARIOS) {
+  await using brain = await createBrainWorld({ script, tools });
+  const log = await brain.log(await play(brain));
+  const lines = log.map((event) => JSON.stringify(event));
+  writeFileSync(join(folder, `${name}.v1.jsonl`), `${lines.join("\n")}\n`);
+}
