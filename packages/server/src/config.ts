@@ -88,17 +88,6 @@ export function refuseOwnAddress(config: Pick<Config, "host" | "model">, port: n
   }
 }
 
-/** The parts of the environment that any program needs to run at all, for a child that gets no other. */
-export function passedOn(): Readonly<Record<string, string>> {
-  const names = ["PATH", "HOME", "TMPDIR", "LANG", "TZ"];
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = process.env[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "0.0.0.0", "::1", "::"];
 
 const CONFIG_FILE_BYTES_MAX = 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { IdPage, ModelInfo, ModelLifecycle, ModelListQuery } from "@drover/api";
 import { pageLimitDefault } from "@drover/api";
-import type { ModelInfo as ConfiguredModel } from "../core/ports/model.ts";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
+import type { ModelInfo as ConfiguredModel } from "../core/ports/model.ts";
 
 const SHOWN_BY_DEFAULT: readonly ModelLifecycle[] = ["active", "deprecated"];
 

@@ -1,6 +1,9 @@
 import type { Config } from "../config.ts";
 import type { SpawnHandsOptions } from "./spawn-hands.ts";
 
+/** What any program needs to run at all; no secret of the server is in it. */
+const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "TZ"];
+
 /**
  * How the server starts its hands: the same program, with the settings that matter to them. They get
  * no model key and no API key, and nothing else of the server's environment.
@@ -8,15 +11,18 @@ import type { SpawnHandsOptions } from "./spawn-hands.ts";
 export function handsCommand(
   config: Config,
   self: { execPath: string; execArgv: readonly string[]; script: string },
-  passedOn: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string | undefined>>,
 ): SpawnHandsOptions {
   const env: Record<string, string> = {
-    ...passedOn,
     DROVER_DATA: config.data,
     DROVER_LOG_LEVEL: config.logLevel,
   };
   if (config.bwrapPath !== undefined) env["DROVER_BWRAP"] = config.bwrapPath;
   if (config.test.unsafe.length > 0) env["DROVER_TEST_UNSAFE"] = config.test.unsafe.join(",");
+  for (const name of PASSED_ON) {
+    const value = environment[name];
+    if (value !== undefined) env[name] = value;
+  }
   return {
     dataDir: config.data,
     command: self.execPath,

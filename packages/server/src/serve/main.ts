@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createKeys } from "../app/keys.ts";
-import { type Config, passedOn, refuseOwnAddress } from "../config.ts";
+import { type Config, processEnvironment, refuseOwnAddress } from "../config.ts";
 import type { Store } from "../core/ports/store.ts";
 import { createApp } from "../http/app.ts";
 import { type Listener, listen } from "../http/listen.ts";
@@ -88,5 +88,5 @@ async function closeAll(composition: Composition, listener: Listener | undefined
 function handsCommandOf(config: Config) {
   const [, script = ""] = process.argv;
   const self = { execPath: process.execPath, execArgv: process.execArgv, script };
-  return handsCommand(config, self, passedOn());
+  return handsCommand(config, self, processEnvironment());
 }

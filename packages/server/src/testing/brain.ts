@@ -26,6 +26,7 @@ import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import { impatientClock } from "./impatient-clock.ts";
 import { Mortal, mortalAnnouncements, mortalHands, mortalModel, mortalStore } from "./mortal.ts";
+import { testSession } from "./session.ts";
 
 const TOOLS: readonly ModelTool[] = ["bash", "read", "write"].map((name) => ({
   name,
@@ -153,33 +154,14 @@ async function newSession(
   workspaceId = "wrkspc_1",
 ): Promise<SessionKey> {
   const key = { workspaceId, sessionId: deps.newId("sesn") };
+  const { sessionId } = key;
   await store.write((tx) =>
     tx.sessions.insert({
-      workspace_id: key.workspaceId,
-      id: key.sessionId,
+      ...testSession({ system: "Be brief." }),
+      workspace_id: workspaceId,
+      id: sessionId,
       thread_id: threadId,
       hand_id: deps.newId("hand"),
-      status: "idle",
-      title: null,
-      metadata: {},
-      environment_id: "env_1",
-      agent: {
-        id: "agent_1",
-        name: "tester",
-        version: 1,
-        system: "Be brief.",
-        model: { id: "claude-opus-5-5" },
-        tools: [],
-      },
-      resources: [],
-      vault_ids: [],
-      recipe: {
-        provider: "bubblewrap",
-        base: { type: "host" },
-        mounts: [],
-        network: { type: "none" },
-      },
-      totals: { usage: {}, stats: {} },
       created_at: tx.now,
     }),
   );

@@ -13,13 +13,14 @@ export function modelRequest(
   policies: Policies,
 ): ModelRequest {
   const { model } = session.agent;
+  const takesEffort = !policies.modelsWithoutEffort.test(model.id);
   return {
     model: model.id,
     system: systemBlocks(session, tools.length > 0),
     messages: contextMessages(events),
     tools,
     max_tokens: policies.maxTokens,
-    ...(model.effort !== undefined && { effort: model.effort.type }),
+    ...(model.effort !== undefined && takesEffort && { effort: model.effort.type }),
     ...(model.speed !== undefined && { speed: model.speed }),
   };
 }

@@ -12,6 +12,8 @@ export interface Policies {
   readonly backoffMaxMs: number;
   /** Output tokens of one response. */
   readonly maxTokens: number;
+  /** Models that refuse a request that names an effort: it is left out for them. */
+  readonly modelsWithoutEffort: RegExp;
 }
 
 export const DEFAULT_POLICIES: Policies = {
@@ -20,6 +22,7 @@ export const DEFAULT_POLICIES: Policies = {
   backoffMs: 1_000,
   backoffMaxMs: 60_000,
   maxTokens: 32_000,
+  modelsWithoutEffort: /haiku-4|sonnet-4-[0-5]|opus-4-[01]|claude-3/,
 };
 
 /**

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { committed, startedTurn, testDrafting, text } from "../../testing/logs.ts";
+import { testSession } from "../../testing/session.ts";
+import { modelRequest } from "./model-request.ts";
+import { DEFAULT_POLICIES } from "./policies.ts";
+
+const request = (session: ReturnType<typeof testSession>, hasTools = true) => {
+  const tools = hasTools
+    ? [{ name: "bash", description: "runs", input_schema: { type: "object" as const } }]
+    : [];
+  return modelRequest(session, committed(startedTurn(testDrafting())), tools, DEFAULT_POLICIES);
+};
+
+test("the agent's own prompt stands after what the sandbox is", () => {
+  const { system, messages } = request(testSession({ system: "Be brief." }));
+  expect(system).toHaveLength(2);
+  expect(system[0]?.["text"]).toContain("The sandbox has no network");
+  expect(system[1]).toEqual(text("Be brief."));
+  expect(messages).toEqual([{ role: "user", content: [text("hello")] }]);
+});
+
+test("an agent without tools is told of no sandbox, and one without a prompt of nothing else", () => {
+  expect(request(testSession({ system: null }), false).system).toEqual([]);
+  expect(request(testSession({ system: "  " }), true).system).toHaveLength(1);
+});
+
+test("files of the user are named where they are mounted", () => {
+  const session = testSession({
+    mounts: [
+      { type: "file", mount_path: "/mnt/session/uploads/a.csv", sha256: "00", size_bytes: 1 },
+    ],
+  });
+  expect(request(session).system[0]?.["text"]).toContain("/mnt/session/uploads/a.csv (read-only)");
+});
+
+test("an effort is sent to the models that take one", () => {
+  const of = (model: string) => request(testSession({ model }));
+  expect(of("claude-opus-5-5")).toMatchObject({ effort: "high" });
+  expect(of("claude-haiku-4-5")).not.toHaveProperty("effort");
+});
