@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { drover, temporaryFolder } from "../support/drover.ts";
+import { answer, startMessagesApi, toolCall } from "@drover/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { droverBeside, temporaryFolder } from "../support/drover.ts";
 import { type WeatherNumbers, weatherNumbers } from "./weather-numbers.ts";
 
 const DATA_SET = join(import.meta.dirname, "../../packages/server/demo/data/weather.csv");
@@ -10,8 +11,8 @@ const DEMO_MS = 180_000;
 
 test(
   "the demo survives kill -9, and its report says what the data say, also when they are others",
-  () => {
-    const whole = runDemo([]);
+  async () => {
+    const whole = await runDemo([]);
     const csv = readFileSync(DATA_SET, "utf8");
     expect(whole.transcript).toMatch(/kill -9 .*process \d+, the server, in the middle/);
     expect(whole.transcript).toContain("The log has this call once and its result once.");
@@ -23,7 +24,7 @@ test(
     expect(whole.report).toContain("left 20 lines of 20 different batches");
     expectToSay(whole.report, weatherNumbers(csv));
 
-    const fewer = runDemo(["--drop-rows", String(DROPPED_ROWS)]);
+    const fewer = await runDemo(["--drop-rows", String(DROPPED_ROWS)]);
     const rows = csv.trimEnd().split("\n");
     expectToSay(fewer.report, weatherNumbers(rows.slice(0, -DROPPED_ROWS).join("\n")));
     expect(fewer.report).not.toBe(whole.report);
@@ -31,12 +32,45 @@ test(
   2 * DEMO_MS,
 );
 
+test(
+  "with a model configured the demo uses that one and says which",
+  async () => {
+    const report = { file_path: "/mnt/session/outputs/report.md", content: "# Done\n" };
+    const api = await startMessagesApi({
+      script: [
+        answer("I wait, and write.", toolCall("bash", { command: BATCHES })),
+        answer(toolCall("write", report)),
+        answer("Done."),
+      ],
+    });
+    onTestFinished(() => api.close());
+    const finished = await runDemo([], {
+      DROVER_MODEL_BASE_URL: api.url,
+      DROVER_MODEL_API_KEY: api.apiKey,
+    });
+    const model = String(api.requests[0]?.body["model"]);
+    expect(finished.transcript).toContain(`${model}, asked at ${api.url}`);
+    expect(finished.transcript).not.toContain(api.apiKey);
+    expect(finished.report).toBe(report.content);
+    expect(api.refusals).toEqual([]);
+    expect(JSON.stringify(api.requests)).not.toContain("drover-script");
+  },
+  DEMO_MS,
+);
+
+/** Long enough to be killed in its middle. */
+const BATCHES =
+  'for batch in 1 2 3 4 5 6 7 8 9 10; do echo "batch $batch at $(date +%s.%1N): x"; sleep 1; done';
+
 /** Runs the demo to its end, on a folder of its own, and gives what it printed and fetched. */
-function runDemo(args: readonly string[]): { transcript: string; report: string } {
+async function runDemo(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ transcript: string; report: string }> {
   const folder = temporaryFolder();
   const out = join(folder, "report.md");
-  const result = drover(["demo", "--once", "--out", out, ...args], {
-    env: { DROVER_DATA: join(folder, "data"), DROVER_PORT: "0" },
+  const result = await droverBeside(["demo", "--once", "--out", out, ...args], {
+    env: { DROVER_DATA: join(folder, "data"), DROVER_PORT: "0", ...env },
     timeoutMs: DEMO_MS,
   });
   expect(result.stderr).toBe("");

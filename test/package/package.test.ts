@@ -1,5 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -47,25 +48,48 @@ describe("the package that is published", () => {
   });
 
   test("says in one sentence that a Node without its features is too old", () => {
-    // The program asks `process.version`, which a preloaded module can make that of an old Node.
-    const folder = temporaryFolder();
-    const old = join(folder, "old.mjs");
-    writeFileSync(old, 'Object.defineProperty(process, "version", { value: "v18.20.0" });');
-    mkdirSync(join(folder, "dist"));
-    writeFileSync(join(folder, "dist/drover.mjs"), "");
-    mkdirSync(join(folder, "bin"));
-    writeFileSync(
-      join(folder, "bin/drover.js"),
-      readFileSync(join(ROOT, "packages/server/bin/drover.js")),
-    );
-    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-    const result = drover([], { program: ["--import", old, join(folder, "bin/drover.js")] });
+    const { program } = withOldNode();
+    const result = drover([], { program });
     expect(result.status).toBe(1);
     expect(result.stderr).toMatch(
       /^Drover needs Node 22\.12 or newer and this is v18\.20\.0; .*\n$/,
     );
   });
+
+  test("runs with the newer Node that npm brought, whose exit code and signals are its own", async () => {
+    const { program, folder } = withOldNode();
+    mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
+    symlinkSync(process.execPath, join(folder, "node_modules/.bin/node"));
+    writeFileSync(
+      join(folder, "dist/drover.mjs"),
+      `process.on("SIGTERM", () => process.exit(7));
+       setInterval(() => {}, 1000);
+       console.log(process.version, ...process.argv.slice(2));`,
+    );
+    const child = spawn(process.execPath, [...program, "serve", "--now"]);
+    const exit = new Promise((resolve) => child.once("exit", resolve));
+    const [line] = await once(child.stdout, "data");
+    expect(String(line)).toBe(`${process.version} serve --now\n`);
+    child.kill("SIGTERM");
+    expect(await exit).toBe(7);
+  });
 });
+
+/**
+ * The program's first file, as an old Node would run it: it asks `process.version`, which a module that
+ * is loaded before it sets.
+ */
+function withOldNode(): { program: string[]; folder: string } {
+  const folder = temporaryFolder();
+  const old = join(folder, "old.mjs");
+  writeFileSync(old, 'Object.defineProperty(process, "version", { value: "v18.20.0" });');
+  for (const name of ["bin", "dist"]) mkdirSync(join(folder, name));
+  writeFileSync(join(folder, "dist/drover.mjs"), "");
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  const start = join(folder, "bin/drover.js");
+  writeFileSync(start, readFileSync(join(SERVER, "bin/drover.js")));
+  return { program: ["--import", old, start], folder };
+}
 
 /** The answer is not in the script, so that it can only come from a command that ran. */
 const OFFLINE_COMMAND = {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,6 +37,25 @@ export function drover(
     cwd: options.cwd,
     env: environment(options.env),
     timeout: options.timeoutMs ?? 120_000,
+  });
+}
+
+/** The same without blocking this process, for a command that talks to something in it. */
+export function droverBeside(
+  args: readonly string[],
+  options: StartOptions = {},
+): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [...(options.program ?? FROM_SOURCE), ...args],
+      {
+        cwd: options.cwd,
+        env: environment(options.env),
+        timeout: options.timeoutMs ?? 120_000,
+      },
+      (_, stdout, stderr) => resolve({ status: child.exitCode, stdout, stderr }),
+    );
   });
 }
 

@@ -13,6 +13,7 @@ export class DemoServer {
   #port: number;
   #child: ChildProcess | undefined;
   #url = "";
+  #isAbandoned = false;
 
   constructor(data: string, port: number) {
     this.#data = data;
@@ -33,6 +34,7 @@ export class DemoServer {
 
   /** Resolves when it listens. Rejects with what it wrote if it ends before. */
   async start(): Promise<void> {
+    if (this.#isAbandoned) throw new OperatorError("The demo was interrupted.");
     mkdirSync(this.#data, { recursive: true, mode: 0o700 });
     const log = openSync(this.logPath, "a", 0o600);
     const args = ["--data", this.#data, "--port", String(this.#port), "serve"];
@@ -61,6 +63,12 @@ export class DemoServer {
     child.ref();
     child.kill("SIGKILL");
     await dead;
+  }
+
+  /** Kills it if it lives, also if it is only starting, and lets it not start again. */
+  async abandon(): Promise<void> {
+    this.#isAbandoned = true;
+    await this.kill();
   }
 
   #logTail(): string {

@@ -39,7 +39,7 @@ export async function demo(options: DemoOptions): Promise<void> {
     transcript.say("server", "stopped the one that an earlier demo left running");
   }
   const server = new DemoServer(data, await freePort(options.config.port, options.config.host));
-  const interrupted = stopOnInterrupt(data);
+  const interrupted = stopOnInterrupt(server, data);
   let isFinished = false;
   try {
     const report = await work(options, { server, transcript, dataSet, data });
@@ -108,9 +108,13 @@ async function fetchReport(
 }
 
 /** Ctrl-C in the middle leaves nothing running. */
-function stopOnInterrupt(data: string): { dispose(): void } {
+function stopOnInterrupt(server: DemoServer, data: string): { dispose(): void } {
+  const end = async () => {
+    await server.abandon();
+    await stop({ data, hands: true });
+  };
   const onSignal = () => {
-    void stop({ data, hands: true }).finally(() => process.exit(130));
+    void end().finally(() => process.exit(130));
   };
   process.once("SIGINT", onSignal);
   process.once("SIGTERM", onSignal);
