@@ -37,7 +37,10 @@ if (noSandbox === undefined) {
   await stages.run("system", () => vitest("system"));
   if (existsSync(join(ROOT, FAULTS))) await stages.run("faults", faults);
 } else {
-  const withoutSandbox = ["--exclude", "packages/server/src/hands/**"];
+  const withoutSandbox = ["hands/**", "cli/doctor*"].flatMap((path) => [
+    "--exclude",
+    `packages/server/src/${path}`,
+  ]);
   await stages.run("contract, no sandbox", () => vitest("contract", withoutSandbox));
   stages.skip("hands, system, faults", noSandbox, PROVES_ALL);
 }
