@@ -47,14 +47,31 @@ async function readBytes(c: AppContext): Promise<Uint8Array> {
 
 async function readUndeclared(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> {
   if (body === null) return new Uint8Array();
+  const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > BODY_BYTES_MAX) throw tooLarge();
-    chunks.push(chunk);
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return Buffer.concat(chunks);
+    size += value.byteLength;
+    if (size > BODY_BYTES_MAX) {
+      void readOn(reader);
+      throw tooLarge();
+    }
+    chunks.push(value);
   }
-  return Buffer.concat(chunks);
+}
+
+/**
+ * Takes what is still under way and forgets it: with the body left in it, the connection would take
+ * the client's next request without an answer. The listener cuts off who goes on for long.
+ */
+async function readOn(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  try {
+    for (let isOver = false; !isOver; ) isOver = (await reader.read()).done;
+  } catch {
+    // It was cut off, and the request is answered already.
+  }
 }
 
 function assertJsonHeaders(c: AppContext): void {
