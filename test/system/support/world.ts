@@ -18,6 +18,7 @@ export class World {
   readonly model: MessagesApi;
   #process: ChildProcess | undefined;
   #url = "";
+  #pid = 0;
   #log: string[] = [];
 
   constructor(model: MessagesApi) {
@@ -33,8 +34,9 @@ export class World {
     return new Anthropic({ baseURL: this.#url, apiKey: KEY, maxRetries: 0 });
   }
 
+  /** Of the server itself, also where something else started it. */
   get pid(): number {
-    return this.#process?.pid ?? 0;
+    return this.#pid;
   }
 
   /** Everything that the servers have written to stderr. */
@@ -55,7 +57,7 @@ export class World {
       createInterface(child.stdout).once("line", resolve);
       child.once("exit", () => reject(new Error(`the server did not start:\n${this.log}`)));
     });
-    this.#url = JSON.parse(line).url;
+    ({ url: this.#url, pid: this.#pid } = JSON.parse(line));
   }
 
   /** Kills the server with signal 9; resolves when it is gone. */
