@@ -1,0 +1,40 @@
+import type { Sampling } from "./lib/sampling.ts";
+
+/** How much is measured. The requirement is 200 samples after warm-up. */
+export interface Plan {
+  readonly isQuick: boolean;
+  readonly firstToken: Sampling;
+  readonly paced: Sampling & { readonly atOnce: number };
+  readonly unpaced: Sampling;
+  readonly appends: Sampling;
+  readonly sandbox: Sampling;
+  readonly kill: Sampling;
+  readonly wake: Sampling & { readonly pairs: number; readonly longEvents: number };
+  readonly memory: { readonly sessions: number; readonly warmUp: number };
+}
+
+export const FULL: Plan = {
+  isQuick: false,
+  firstToken: { warmUp: 50, samples: 200, budgetMs: 60_000 },
+  // Answers of a round run side by side, as many through Drover as directly and through the relay.
+  paced: { warmUp: 1, samples: 40, atOnce: 5, budgetMs: 210_000 },
+  unpaced: { warmUp: 20, samples: 200, budgetMs: 120_000 },
+  appends: { warmUp: 20, samples: 200, budgetMs: 60_000 },
+  sandbox: { warmUp: 5, samples: 200, budgetMs: 120_000 },
+  kill: { warmUp: 2, samples: 200, budgetMs: 240_000 },
+  // A sample is one start of the server, in which each pair is woken once.
+  wake: { warmUp: 1, samples: 50, pairs: 4, longEvents: 100_000, budgetMs: 120_000 },
+  memory: { sessions: 1_000, warmUp: 1_500 },
+};
+
+export const QUICK: Plan = {
+  isQuick: true,
+  firstToken: { warmUp: 20, samples: 50, budgetMs: 10_000 },
+  paced: { warmUp: 0, samples: 1, atOnce: 3, budgetMs: 10_000 },
+  unpaced: { warmUp: 2, samples: 5, budgetMs: 10_000 },
+  appends: { warmUp: 2, samples: 10, budgetMs: 5_000 },
+  sandbox: { warmUp: 1, samples: 5, budgetMs: 10_000 },
+  kill: { warmUp: 1, samples: 3, budgetMs: 10_000 },
+  wake: { warmUp: 0, samples: 3, pairs: 1, longEvents: 100_000, budgetMs: 20_000 },
+  memory: { sessions: 100, warmUp: 30 },
+};
