@@ -6,12 +6,12 @@ import type { OutputFile } from "../core/ports/hands.ts";
 import type { Claim } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
-import { Wakeup } from "../lib/wakeup.ts";
 import { decide } from "./decide.ts";
 import type { DriveDeps } from "./deps.ts";
 import { type Effect, perform, type Settlement } from "./effects.ts";
 import { InFlight } from "./in-flight.ts";
 import { putOutputs } from "./outputs.ts";
+import { SessionNews } from "./session-news.ts";
 import { SessionView } from "./session-view.ts";
 import { showFailure } from "./show-failure.ts";
 
@@ -30,29 +30,19 @@ const STORE_RETRY_MS = 1_000;
  * Ends early when another process takes the session over or when `signal` is aborted.
  */
 export async function drive(claim: Claim, deps: DriveDeps, signal: AbortSignal): Promise<DriveEnd> {
+  const news = new SessionNews(deps.announcements, claim.sessionId);
   try {
     const view = await SessionView.load(deps.store, claim);
     deps.failPoint("serve.load.after");
-    return view === undefined ? "gone" : await driveView(view, claim, deps, signal);
+    if (view === undefined) return "gone";
+    return await new SessionDriver(view, claim, deps, news).run(signal);
   } catch (error) {
     if (error instanceof LeaseLostError) return "lease_lost";
     const isFailed = !(error instanceof StoreUnavailableError) && !signal.aborted;
     if (isFailed) await showFailure(claim, deps);
     throw error;
-  }
-}
-
-async function driveView(
-  view: SessionView,
-  claim: Claim,
-  deps: DriveDeps,
-  signal: AbortSignal,
-): Promise<DriveEnd> {
-  const driver = new SessionDriver(view, claim, deps, signal);
-  try {
-    return await driver.run();
   } finally {
-    driver.close();
+    news.close();
   }
 }
 
@@ -60,45 +50,42 @@ class SessionDriver {
   readonly #view: SessionView;
   readonly #claim: Claim;
   readonly #deps: DriveDeps;
-  readonly #signal: AbortSignal;
-  readonly #doorbell = new Wakeup();
-  readonly #inFlight = new InFlight(() => this.#doorbell.notify());
-  readonly #unsubscribe: () => void;
-  #hasNews = false;
+  readonly #news: SessionNews;
+  readonly #inFlight: InFlight;
+  /** Aborted when the drive is to stop. */
+  #signal = new AbortController().signal;
 
-  constructor(view: SessionView, claim: Claim, deps: DriveDeps, signal: AbortSignal) {
+  constructor(view: SessionView, claim: Claim, deps: DriveDeps, news: SessionNews) {
     this.#view = view;
     this.#claim = claim;
     this.#deps = deps;
+    this.#news = news;
+    this.#inFlight = new InFlight(() => news.ring());
+  }
+
+  async run(signal: AbortSignal): Promise<DriveEnd> {
     this.#signal = signal;
-    this.#unsubscribe = deps.announcements.subscribe(claim.sessionId, (announcement) => {
-      if (announcement.type !== "changed" || !announcement.due) return;
-      this.#hasNews = true;
-      this.#doorbell.notify();
-    });
-    signal.addEventListener("abort", this.#ring, { once: true });
+    const ring = () => this.#news.ring();
+    signal.addEventListener("abort", ring, { once: true });
+    try {
+      return await this.#drive();
+    } finally {
+      signal.removeEventListener("abort", ring);
+      this.#inFlight.abort();
+    }
   }
 
-  close(): void {
-    this.#signal.removeEventListener("abort", this.#ring);
-    this.#unsubscribe();
-    this.#inFlight.abort();
-  }
-
-  async run(): Promise<DriveEnd> {
-    // Input may have come between the claim and the subscription.
-    await this.#view.refresh();
+  async #drive(): Promise<DriveEnd> {
     await this.#recover();
+    let mustLook = false;
     while (!this.#signal.aborted) {
-      if (this.#hasNews) {
-        this.#hasNews = false;
-        await this.#view.refresh();
-      }
+      if (this.#news.take() || mustLook) await this.#view.refresh();
+      mustLook = false;
       const isProgress = await this.#advance();
-      if (isProgress || this.#hasNews) continue;
-      if (this.#inFlight.size > 0) await this.#doorbell.wait();
+      if (isProgress || this.#news.isFresh) continue;
+      if (this.#inFlight.size > 0) await this.#news.wait();
       else if (await this.#release(null)) return "released";
-      else this.#hasNews = true;
+      else mustLook = true;
     }
     this.#inFlight.abort();
     await this.#release(new Date(this.#deps.clock.now()).toISOString());
@@ -255,6 +242,4 @@ class SessionDriver {
       newId: () => this.#deps.newId("sevt"),
     };
   }
-
-  readonly #ring = () => this.#doorbell.notify();
 }
