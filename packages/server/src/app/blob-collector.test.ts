@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Blobs } from "../core/ports/blobs.ts";
 import { ManualClock } from "../hands/fake/manual-clock.ts";
 import { MemoryStore } from "../store/memory/memory-store.ts";
-import { createBlobCollector } from "./blob-collector.ts";
+import { collectBlobs } from "./blob-collector.ts";
 
 const workspaceId = "wrkspc_a";
 const minute = 60_000;
@@ -11,33 +11,57 @@ function world() {
   const clock = new ManualClock();
   const store = new MemoryStore({ clock, announcements: { publish: () => undefined } });
   const deleted: string[] = [];
+  const broken = new Set<string>();
   const blobs: Pick<Blobs, "delete"> = {
     delete: async (_, sha256, options) => {
-      deleted.push(`${sha256} ${clock.now() - (options?.putBefore ?? 0)}`);
+      if (broken.has(sha256)) throw new Error(`${sha256} cannot be deleted`);
+      deleted.push(`${sha256} ${(clock.now() - (options?.putBefore ?? 0)) / minute}`);
     },
   };
-  const collector = createBlobCollector({ store, blobs, clock });
-  const stop = new AbortController();
-  const done = collector.run(stop.signal);
-  onTestFinished(async () => {
-    stop.abort();
-    await done;
-  });
-  return { clock, store, collector, deleted, stop, done };
+  const loosen = (...sha256s: readonly string[]) =>
+    store.write(async (tx) => {
+      for (const sha256 of sha256s) await tx.looseBlobs.add(workspaceId, sha256);
+    });
+  const loose = async () => {
+    const found = await store.write((tx) => tx.looseBlobs.list("9999-01-01T00:00:00Z", 100));
+    return found.map(({ sha256 }) => sha256);
+  };
+  /** A process that collects until it is told to stop. */
+  const start = () => {
+    const stop = new AbortController();
+    const done = collectBlobs({ store, blobs, clock }, stop.signal);
+    onTestFinished(async () => {
+      stop.abort();
+      await done.catch(() => undefined);
+    });
+    return { stop: () => stop.abort(), done };
+  };
+  /** Lets minutes pass one by one, each with time for what it wakes. */
+  const pass = async (minutes: number) => {
+    for (let passed = 0; passed < minutes; passed += 1) {
+      await expect.poll(() => clock.sleepers).toBe(1);
+      await clock.advance(minute);
+    }
+  };
+  return { clock, store, deleted, broken, loosen, loose, start, pass };
 }
 
 test("content that nothing refers to is deleted, but not at once", async () => {
-  const { clock, collector, deleted } = world();
-  collector.collectLater(workspaceId, ["a", "b"]);
-  await clock.advance(9 * minute);
+  const { deleted, loosen, loose, start, pass } = world();
+  start();
+  await loosen("a", "b");
+  await pass(10);
+  await expect.poll(loose).toEqual(["a", "b"]);
   expect(deleted).toEqual([]);
-  await clock.advance(minute);
-  await expect.poll(() => deleted).toEqual([`a ${10 * minute}`, `b ${10 * minute}`]);
+  await pass(1);
+  await expect.poll(loose).toEqual([]);
+  expect(deleted).toEqual(["a 11", "b 11"]);
 });
 
 test("content that a file has again by then is kept", async () => {
-  const { clock, store, collector, deleted } = world();
-  collector.collectLater(workspaceId, ["a", "b"]);
+  const { store, deleted, loosen, loose, start, pass } = world();
+  start();
+  await loosen("a", "b");
   await store.write((tx) =>
     tx.files.insert({
       workspace_id: workspaceId,
@@ -53,21 +77,40 @@ test("content that a file has again by then is kept", async () => {
       output_path: null,
     }),
   );
-  await clock.advance(10 * minute);
-  await expect.poll(() => deleted).toEqual([`b ${10 * minute}`]);
+  await pass(11);
+  await expect.poll(loose).toEqual([]);
+  expect(deleted).toEqual(["b 11"]);
 });
 
-test("what comes while nothing waits is collected too, and the end is quiet", async () => {
-  const { clock, collector, deleted, stop, done } = world();
-  await clock.advance(15 * minute);
-  collector.collectLater(workspaceId, ["a"]);
-  await clock.advance(5 * minute);
-  await clock.advance(4 * minute);
+test("what waits when a process ends is collected by the next, some time after its start", async () => {
+  const { clock, deleted, loosen, loose, start, pass } = world();
+  const first = start();
+  await loosen("a");
+  await pass(5);
+  first.stop();
+  await first.done;
+  await clock.advance(60 * minute);
   expect(deleted).toEqual([]);
-  await clock.advance(minute);
-  await expect.poll(() => deleted).toHaveLength(1);
-  collector.collectLater(workspaceId, ["b"]);
-  stop.abort();
-  await done;
-  expect(deleted).toHaveLength(1);
+  start();
+  await pass(9);
+  expect(await loose()).toEqual(["a"]);
+  await pass(1);
+  await expect.poll(loose).toEqual([]);
+  expect(deleted).toEqual(["a 75"]);
+});
+
+test("content that cannot be deleted is said, and keeps no other waiting", async () => {
+  const { deleted, broken, loosen, loose, start, pass } = world();
+  broken.add("a");
+  await loosen("a", "b");
+  const { done } = start();
+  const failed = expect(done).rejects.toThrow("a cannot be deleted");
+  await pass(10);
+  await expect.poll(loose).toEqual(["a", "b"]);
+  await pass(1);
+  await failed;
+  expect(await loose()).toEqual(["b", "a"]);
+  start();
+  await pass(10);
+  await expect.poll(() => deleted).toEqual(["b 21"]);
 });

@@ -15,14 +15,12 @@ const blob = { sha256: "ab".repeat(32), size_bytes: 3 };
 function world() {
   const clock = new ManualClock();
   const store = new MemoryStore({ clock, announcements: { publish: () => undefined } });
-  const collected: string[] = [];
   const files = createFiles({
     store,
     blobs: { get: async (workspaceId, sha256) => bytesOf(`${workspaceId} ${sha256.slice(0, 2)}`) },
     clock,
     cursors: createCursors({ key: new Uint8Array(32) }),
     newId,
-    collectLater: (workspaceId, sha256s) => collected.push(workspaceId, ...sha256s),
   });
   const upload = (fields: Partial<Upload> = {}, who = principal) =>
     store.write((tx) => files.upload(tx, who, { filename: "a.csv", blob, ...fields }));
@@ -47,7 +45,7 @@ function world() {
     const { data, next_page } = await files.list("wrkspc_a", parsed);
     return { ids: data.map((file) => file.id), next_page };
   };
-  return { clock, store, files, collected, upload, putOutput, list };
+  return { clock, store, files, upload, putOutput, list };
 }
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
@@ -134,14 +132,14 @@ test("files are listed newest first, by session or by ids", async () => {
   expect((await list(`ids[]=${first.id}&scope_id=sesn_1`)).ids).toEqual([]);
 });
 
-test("a deleted file is gone, and its content is given to the collector", async () => {
-  const { store, files, collected, upload } = world();
+test("a deleted file is gone, and its content is noted for the collector", async () => {
+  const { store, files, upload } = world();
   const { id } = await upload();
   const remove = (who: Principal) => store.write((tx) => files.delete(tx, who, id));
   await expect(remove(stranger)).rejects.toThrow("there is no file");
-  const deleted = await remove(principal);
-  expect(deleted.answer).toEqual({ id, type: "file_deleted" });
-  files.forget(deleted);
-  expect(collected).toEqual(["wrkspc_a", blob.sha256]);
+  const loose = () => store.write((tx) => tx.looseBlobs.list("9999-01-01T00:00:00Z", 10));
+  expect(await loose()).toEqual([]);
+  expect(await remove(principal)).toEqual({ id, type: "file_deleted" });
+  expect(await loose()).toMatchObject([{ workspaceId: "wrkspc_a", sha256: blob.sha256 }]);
   await expect(files.retrieve("wrkspc_a", id)).rejects.toThrow("there is no file");
 });

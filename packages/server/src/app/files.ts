@@ -43,16 +43,10 @@ export interface Files {
   download(workspaceId: string, id: string): Promise<FileContent>;
   /** Newest first; with `ids` one page of those that exist, in the order asked for. */
   list(workspaceId: string, query: FileListQuery): Promise<Page<FileMetadata>>;
-  /** Call `forget` with the answer once the transaction is committed. */
-  delete(tx: StoreTransaction, principal: Principal, id: string): Promise<DeletedFile>;
-  /** Lets the content go, unless another file has it. */
-  forget(deleted: DeletedFile): void;
-}
-
-export interface DeletedFile {
-  readonly answer: FileDeleted;
-  readonly workspaceId: string;
-  readonly sha256: string;
+  /** Its content goes later, unless something else has it by then. */
+  delete(tx: StoreTransaction, principal: Principal, id: string): Promise<FileDeleted>;
+  /** Lets content go that was stored for an upload which was refused. */
+  discard(workspaceId: string, blob: BlobRef): Promise<void>;
 }
 
 interface FilesOptions {
@@ -61,8 +55,6 @@ interface FilesOptions {
   readonly clock: Clock;
   readonly cursors: Cursors;
   readonly newId: NewId;
-  /** See `BlobCollector.collectLater`. */
-  readonly collectLater: (workspaceId: string, sha256s: readonly string[]) => void;
 }
 
 export function createFiles(options: FilesOptions): Files {
@@ -88,11 +80,12 @@ export function createFiles(options: FilesOptions): Files {
     },
     list: (workspaceId, query) => listFiles(options, workspaceId, query),
     delete: async (tx, { workspaceId }, id) => {
-      const { sha256 } = await getFile(tx.files, workspaceId, id);
+      await getFile(tx.files, workspaceId, id);
       await tx.files.delete(workspaceId, id);
-      return { answer: { id, type: "file_deleted" }, workspaceId, sha256 };
+      return { id, type: "file_deleted" };
     },
-    forget: ({ workspaceId, sha256 }) => options.collectLater(workspaceId, [sha256]),
+    discard: (workspaceId, { sha256 }) =>
+      store.write((tx) => tx.looseBlobs.add(workspaceId, sha256)),
   };
 }
 

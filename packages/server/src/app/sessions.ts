@@ -1,24 +1,13 @@
 import type { BidirectionalPage, SessionListQuery } from "@drover/api";
 import { InvalidRequestError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
-import type { FileRecord } from "../core/ports/records.ts";
-import type { PagePosition, SessionListFilter, SessionRecord } from "../core/ports/sessions.ts";
+import type { SessionListFilter, SessionRecord } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { newId } from "../lib/new-id.ts";
 import { keyOf } from "./input.ts";
 import { type Cursors, createdAtOf, readPage } from "./pagination.ts";
 import { existing, getSessionRecord, toSession, type Wire } from "./sessions-wire.ts";
-
-const FILES_AT_ONCE = 1_000;
-
-export interface DeletedSession {
-  readonly answer: Wire;
-  readonly handId: string;
-  readonly workspaceId: string;
-  /** Keys in the blob store. */
-  readonly sha256s: readonly string[];
-}
 
 export async function getSession(
   store: Store,
@@ -66,40 +55,15 @@ export async function archiveSession(tx: StoreTransaction, key: SessionKey): Pro
 
 /**
  * Deletes the session with its events and files. Open streams end with `session.deleted`, which they
- * make from the tombstone. Once this is committed the hand is to be disposed of, and content that nothing else
- * refers to may go.
+ * make from the tombstone. With it the store notes that the hand is to be disposed of, and what content
+ * may have to go, so that both happen whatever dies after the commit.
  */
-export async function deleteSession(
-  tx: StoreTransaction,
-  key: SessionKey,
-): Promise<DeletedSession> {
+export async function deleteSession(tx: StoreTransaction, key: SessionKey): Promise<Wire> {
   const session = existing(await tx.sessions.lock(key), key);
   await assertAtRest(tx, session, "deleted");
-  const sha256s = await contentsOf(tx, session);
   await tx.files.deleteOfSession(key.workspaceId, key.sessionId);
   await tx.sessions.delete(key);
-  return {
-    answer: { id: session.id, type: "session_deleted" },
-    handId: session.hand_id,
-    workspaceId: key.workspaceId,
-    sha256s,
-  };
-}
-
-/** The stored content that the session's files and mounts refer to. */
-async function contentsOf(tx: StoreTransaction, session: SessionRecord): Promise<string[]> {
-  const contents = new Set(session.recipe.mounts.map((mount) => mount.sha256));
-  let after: PagePosition | undefined;
-  do {
-    const files: readonly FileRecord[] = await tx.files.list(
-      session.workspace_id,
-      { sessionId: session.id },
-      { limit: FILES_AT_ONCE, order: "asc", ...(after !== undefined && { after }) },
-    );
-    for (const { sha256 } of files) contents.add(sha256);
-    after = files.length === FILES_AT_ONCE ? files.at(-1) : undefined;
-  } while (after !== undefined);
-  return [...contents];
+  return { id: session.id, type: "session_deleted" };
 }
 
 /** True while a turn runs or is due. */

@@ -38,10 +38,8 @@ export interface AppDeps {
   readonly log: HttpLog;
   /** Aborted when the server stops: open streams end, new ones and `/ready` are refused. */
   readonly shutdown: AbortSignal;
-  /** Ends the hand of a session that was deleted. Must not throw; is not waited for. */
-  readonly disposeHand: (handId: string) => void;
-  /** Lets go of content later that nothing refers to by then; see `createBlobCollector`. */
-  readonly collectLater: (workspaceId: string, sha256s: readonly string[]) => void;
+  /** Tells that a session was deleted, whose hand may have to be disposed of. Must not throw. */
+  readonly wakeDisposer: () => void;
   readonly streamLimits?: Partial<StreamLimits>;
 }
 

@@ -86,7 +86,6 @@ test("a retried delete is answered as the first was", async () => {
   const first = await world.request("DELETE", path, undefined, attempt(0));
   const retry = await world.request("DELETE", path, undefined, attempt(1));
   expect([retry.status, retry.body]).toEqual([200, first.body]);
-  expect(world.disposed).toHaveLength(1);
 });
 
 test("a message is sent once although its answer was lost", async () => {

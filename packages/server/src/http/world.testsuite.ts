@@ -82,8 +82,7 @@ export async function openWorld({
     },
   };
   const logged: { fields: Readonly<Record<string, unknown>>; message: string }[] = [];
-  const disposed: string[] = [];
-  const collected: string[] = [];
+  let deletions = 0;
   const blobs = await LocalBlobs.open(join(dataFolder, "blobs"));
   const record = (fields: Readonly<Record<string, unknown>>, message: string) =>
     void logged.push({ fields, message });
@@ -96,8 +95,9 @@ export async function openWorld({
     shutdown: shutdown.signal,
     blobs,
     models: createModels({ models: [] }),
-    collectLater: (_workspaceId, sha256s) => void collected.push(...sha256s),
-    disposeHand: (handId) => void disposed.push(handId),
+    wakeDisposer: () => {
+      deletions += 1;
+    },
     ...options,
   });
   onTestFinished(async () => {
@@ -156,8 +156,18 @@ export async function openWorld({
     /** How many streams listen now. */
     subscriptions: () => subscriptions,
     logged,
-    disposed,
-    collected,
+    /** How often the disposer was woken. */
+    wakeUps: () => deletions,
+    /** The hashes of what is to be looked at later. */
+    loose: async () => {
+      const found = await store.write((tx) => tx.looseBlobs.list("9999-01-01T00:00:00Z", 100));
+      return found.map(({ sha256 }) => sha256);
+    },
+    /** The hands that wait for being disposed of. */
+    undisposed: async () => {
+      const hands = await store.write((tx) => tx.sessions.listUndisposed({ limit: 100 }));
+      return hands.map(({ handId }) => handId);
+    },
     blobs,
     dataFolder,
     thrown,

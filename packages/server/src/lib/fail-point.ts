@@ -55,6 +55,8 @@ export const FAIL_POINTS = [
   "serve.settle.after",
   "serve.release.before",
   "serve.release.after",
+  "serve.dispose.before",
+  "serve.dispose.after",
   "client.call.before_send",
   "client.call.after_send",
   "client.call.after_result",

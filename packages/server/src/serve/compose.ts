@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { createBlobCollector } from "../app/blob-collector.ts";
+import { collectBlobs } from "../app/blob-collector.ts";
 import { createModels, modelInfoOf } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Config } from "../config.ts";
@@ -10,10 +10,12 @@ import { offeredTools } from "../core/tools/offered-tools.ts";
 import { LocalHands } from "../hands/protocol/hands-client.ts";
 import type { AppDeps } from "../http/app.ts";
 import { failPoint } from "../lib/fail-point.ts";
+import type { FileLock } from "../lib/file-lock.ts";
 import { newId } from "../lib/new-id.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { listModels, Models } from "../model/models.ts";
 import type { DriveDeps } from "../run/deps.ts";
+import { HandDisposer } from "../run/disposer.ts";
 import { Scheduler } from "../run/scheduler.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
@@ -30,15 +32,21 @@ export interface Composition {
   readonly store: Store;
   readonly app: AppDeps;
   readonly scheduler: Scheduler;
+  readonly disposer: HandDisposer;
   /** Ends everything but the store, which is closed last. */
   close(): Promise<void>;
+}
+
+export interface ComposeOptions {
+  readonly spawn: SpawnHandsOptions;
+  readonly lock: Pick<FileLock, "stillHeld">;
+  readonly log: Logger;
 }
 
 /** The one place that knows which adapters the server is made of. */
 export async function compose(
   config: Config,
-  spawn: SpawnHandsOptions,
-  log: Logger,
+  { spawn, lock, log }: ComposeOptions,
 ): Promise<Composition> {
   const announcements = new LocalAnnouncements((error) => {
     log.error({ err: error }, "a listener of announcements threw");
@@ -75,15 +83,17 @@ export async function compose(
     holder: newId("holder"),
     // One server has the folder's lock, so a lease ends with the next server's start.
     leaseMs: null,
+    ownsStore: () => lock.stillHeld(),
     sessionsMax: SESSIONS_MAX,
     failureDelayMs: FAILURE_DELAY_MS,
   });
-  const collector = createBlobCollector({ store, blobs, clock: systemClock });
+  const disposer = new HandDisposer(deps);
   const shutdown = new AbortController();
-  const collecting = keepCollecting(collector, shutdown.signal, log);
+  const collecting = keepCollecting({ store, blobs, clock: systemClock }, shutdown.signal, log);
   return {
     store,
     scheduler,
+    disposer,
     app: {
       store,
       blobs,
@@ -93,14 +103,15 @@ export async function compose(
       models: createModels({ models: listModels().map(modelInfoOf) }),
       log,
       shutdown: shutdown.signal,
-      disposeHand: (handId) => void hands.dispose(handId),
-      collectLater: collector.collectLater,
+      wakeDisposer: () => disposer.wake(),
     },
     close: async () => {
       shutdown.abort();
+      const disposed = disposer.close();
       await scheduler.close();
+      // What is being disposed of ends only with the hands' line.
       hands.close();
-      await collecting;
+      await Promise.all([disposed, collecting]);
     },
   };
 }
@@ -108,13 +119,13 @@ export async function compose(
 const COLLECTOR_PAUSE_MS = 60_000;
 
 async function keepCollecting(
-  collector: { run(signal: AbortSignal): Promise<void> },
+  options: Parameters<typeof collectBlobs>[0],
   signal: AbortSignal,
   log: Logger,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await collector.run(signal);
+      await collectBlobs(options, signal);
     } catch (error) {
       log.error({ err: error }, "a blob that nothing refers to could not be deleted");
       await systemClock.sleepUntil(systemClock.now() + COLLECTOR_PAUSE_MS, signal);

@@ -8,17 +8,22 @@ import { createApp } from "../http/app.ts";
 import { type Listener, listen } from "../http/listen.ts";
 import { armConfigured } from "../lib/arm-configured.ts";
 import { failPoint } from "../lib/fail-point.ts";
-import { acquireFileLock } from "../lib/file-lock.ts";
+import { acquireFileLock, type FileLock } from "../lib/file-lock.ts";
 import { newId } from "../lib/new-id.ts";
 import { OperatorError } from "../lib/operator-error.ts";
+import { systemClock } from "../lib/system-clock.ts";
 import { type Composition, compose } from "./compose.ts";
 import { handsCommand } from "./hands-command.ts";
 
 /** Keys belong to a workspace; the first one is there from the start. */
 const FIRST_WORKSPACE = "wrkspc_default";
+/** Between two looks at the folder's lock, in milliseconds. */
+const LOOK_MS = 1_000;
 
 export interface Server {
   readonly url: string;
+  /** Resolves with a sentence when another server may own the data folder: this one is to be closed. */
+  readonly disowned: Promise<string>;
   /** Takes no more requests, lets go of every session and resolves when the store is closed. */
   close(): Promise<void>;
 }
@@ -38,10 +43,13 @@ export async function startServer(config: Config, log: Logger): Promise<Server> 
   }
   failPoint("serve.start.after_lock");
   try {
-    const started = await startLocked(config, log);
+    const started = await startLocked(config, log, lock);
+    const closing = new AbortController();
     return {
       url: started.url,
+      disowned: disowned(lock, config.data, closing.signal),
       close: async () => {
+        closing.abort();
         await started.close();
         lock.release();
       },
@@ -52,16 +60,21 @@ export async function startServer(config: Config, log: Logger): Promise<Server> 
   }
 }
 
-async function startLocked(config: Config, log: Logger): Promise<Server> {
-  const composition = await compose(config, handsCommandOf(config), log);
-  const { store, scheduler, app } = composition;
+async function startLocked(
+  config: Config,
+  log: Logger,
+  lock: FileLock,
+): Promise<Pick<Server, "url" | "close">> {
+  const composition = await compose(config, { spawn: handsCommandOf(config), lock, log });
+  const { store, scheduler, disposer, app } = composition;
   try {
-    await prepare(store, config);
+    await prepare(store, config, lock);
     failPoint("serve.start.after_prepare");
     const listener = await listen(createApp(app), config);
     refuseOwnAddress(config, listener.port);
     failPoint("serve.start.after_listen");
     scheduler.start();
+    disposer.start();
     return { url: listener.url, close: () => closeAll(composition, listener) };
   } catch (error) {
     await closeAll(composition, undefined);
@@ -70,12 +83,25 @@ async function startLocked(config: Config, log: Logger): Promise<Server> {
 }
 
 /** The lock says that no other server lives, so its leases are over; and there must be a key. */
-async function prepare(store: Store, config: Config): Promise<void> {
+async function prepare(store: Store, config: Config, lock: FileLock): Promise<void> {
   const keys = createKeys({ store, newId });
   await store.write(async (tx) => {
+    if (!lock.stillHeld()) throw new OperatorError(lostLock(config.data));
     await tx.queue.takeOver("");
     await keys.ensureFirst(tx, FIRST_WORKSPACE, config.apiKey);
   });
+}
+
+/** A server that was frozen, or whose folder was put in another's hands, finds out here. */
+async function disowned(lock: FileLock, data: string, signal: AbortSignal): Promise<string> {
+  while (lock.stillHeld() && !signal.aborted) {
+    await systemClock.sleepUntil(systemClock.now() + LOOK_MS, signal);
+  }
+  return lostLock(data);
+}
+
+function lostLock(data: string): string {
+  return `The lock file of ${data} is gone or was replaced, so another server may own the folder; this one ends.`;
 }
 
 async function closeAll(composition: Composition, listener: Listener | undefined): Promise<void> {

@@ -33,14 +33,20 @@ test("keeps a blob as one file that others may read, behind folders that they ma
   }
 });
 
-test("leaves the file of content that is put again as it is", async () => {
+test("leaves the file of content that is put again as it is, but for its time", async () => {
   const root = freshRoot();
   const blobs = await LocalBlobs.open(root);
   const { sha256 } = await blobs.put("wrkspc_1", content("hello"));
-  const before = statSync(blobPath(root, "wrkspc_1", sha256));
+  const path = blobPath(root, "wrkspc_1", sha256);
+  const before = statSync(path);
+  const longAgo = new Date(before.mtimeMs - 3_600_000);
+  utimesSync(path, longAgo, longAgo);
   await blobs.put("wrkspc_1", content("hello"));
-  const after = statSync(blobPath(root, "wrkspc_1", sha256));
-  expect([after.ino, after.mtimeMs]).toEqual([before.ino, before.mtimeMs]);
+  const after = statSync(path);
+  expect(after.ino).toBe(before.ino);
+  expect(after.mtimeMs).toBeGreaterThan(before.mtimeMs - 1_000);
+  await blobs.delete("wrkspc_1", sha256, { putBefore: before.mtimeMs - 1_000 });
+  expect(statSync(path).ino).toBe(before.ino);
 });
 
 test("removes what a dead process left half-written a day ago, and nothing newer", async () => {

@@ -1,6 +1,16 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import {
+  access,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  utimes,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { StoreUnavailableError } from "../core/errors.ts";
 import type { BlobRef, Blobs } from "../core/ports/blobs.ts";
@@ -61,16 +71,28 @@ export class LocalBlobs implements Blobs {
     return read(path, range);
   }
 
-  async delete(workspaceId: string, sha256: string): Promise<void> {
+  async delete(
+    workspaceId: string,
+    sha256: string,
+    { putBefore = Number.POSITIVE_INFINITY }: { putBefore?: number } = {},
+  ): Promise<void> {
     if (!isSha256(sha256)) return;
-    await rm(blobPath(this.#root, workspaceId, sha256), { force: true });
+    const path = blobPath(this.#root, workspaceId, sha256);
+    const isOld = async (file: string) =>
+      ((await modifiedMs(file)) ?? Number.POSITIVE_INFINITY) < putBefore;
+    if (!(await isOld(path))) return;
+    // Looked at again where no `put` can reach it: one may have come between the look and the move.
+    const leaving = join(this.#drafts, randomUUID());
+    if (!(await isMoved(path, leaving))) return;
+    if (await isOld(leaving)) await rm(leaving, { force: true });
+    else await rename(leaving, path);
   }
 
   async #publish(draft: string, path: string): Promise<void> {
     const folder = dirname(path);
     await this.#makeFolder(folder);
-    // The same name means the same content, so replacing it would only cost a write.
-    if (!(await exists(path))) await rename(draft, path);
+    // The same name means the same content. Only its time changes, which keeps it from being deleted.
+    if (!(await isTouched(path))) await rename(draft, path);
     // Also if it was there: whoever put it may have died before this.
     await syncFolder(folder);
   }
@@ -140,9 +162,24 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
+  return isThere(access(path));
+}
+
+/** False if there is no such file. */
+function isTouched(path: string): Promise<boolean> {
+  const now = new Date();
+  return isThere(utimes(path, now, now));
+}
+
+/** As `isTouched`. */
+function isMoved(from: string, to: string): Promise<boolean> {
+  return isThere(rename(from, to));
+}
+
+async function isThere(done: Promise<void>): Promise<boolean> {
   try {
-    await access(path);
+    await done;
     return true;
   } catch (error) {
     if (codeOf(error) === "ENOENT") return false;

@@ -3,14 +3,14 @@ import type { BlobRef, Blobs } from "../core/ports/blobs.ts";
 
 /** Blobs in memory, for tests. */
 export class MemoryBlobs implements Blobs {
-  readonly #contents = new Map<string, Uint8Array>();
+  readonly #contents = new Map<string, { readonly bytes: Uint8Array; readonly putAt: number }>();
 
   async put(workspaceId: string, content: AsyncIterable<Uint8Array>): Promise<BlobRef> {
     const chunks: Uint8Array[] = [];
     for await (const chunk of content) chunks.push(chunk.slice());
     const bytes = Buffer.concat(chunks);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
-    this.#contents.set(keyOf(workspaceId, sha256), bytes);
+    this.#contents.set(keyOf(workspaceId, sha256), { bytes, putAt: Date.now() });
     return { sha256, size_bytes: bytes.byteLength };
   }
 
@@ -19,12 +19,17 @@ export class MemoryBlobs implements Blobs {
     sha256: string,
     range?: { start: number; end: number },
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
-    const bytes = this.#contents.get(keyOf(workspaceId, sha256));
+    const bytes = this.#contents.get(keyOf(workspaceId, sha256))?.bytes;
     return bytes && read(bytes.slice(range?.start, range?.end));
   }
 
-  async delete(workspaceId: string, sha256: string): Promise<void> {
-    this.#contents.delete(keyOf(workspaceId, sha256));
+  async delete(
+    workspaceId: string,
+    sha256: string,
+    { putBefore = Number.POSITIVE_INFINITY }: { putBefore?: number } = {},
+  ): Promise<void> {
+    const key = keyOf(workspaceId, sha256);
+    if ((this.#contents.get(key)?.putAt ?? 0) < putBefore) this.#contents.delete(key);
   }
 }
 

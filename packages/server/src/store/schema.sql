@@ -130,6 +130,15 @@ CREATE TABLE inbox (
   unique (workspace_id, id)
 );
 
+CREATE TABLE loose_blobs (
+  workspace_id text not null,
+  sha256 text not null,
+  since text not null,
+  primary key (workspace_id, sha256)
+);
+
+CREATE INDEX loose_blobs_since on loose_blobs (since);
+
 CREATE TABLE migrations (
   version integer primary key,
   name text not null
@@ -186,6 +195,7 @@ CREATE TABLE sessions (
   lease_expires_at text,
   epoch integer not null,
   claims integer not null,
+  hand_disposed integer not null,
   unique (workspace_id, id)
 );
 
@@ -194,6 +204,8 @@ CREATE INDEX sessions_agent on sessions (workspace_id, agent_id, created_at, id)
 CREATE INDEX sessions_created on sessions (workspace_id, created_at, id);
 
 CREATE INDEX sessions_environment on sessions (workspace_id, environment_id);
+
+CREATE INDEX sessions_hand on sessions (deleted_at, id) where deleted_at is not null and hand_disposed = 0;
 
 CREATE INDEX sessions_lease on sessions (lease_holder) where lease_holder is not null;
 

@@ -33,6 +33,7 @@ import {
   putOutputFile,
 } from "./queries/files.ts";
 import { acceptInput, readInbox } from "./queries/inbox.ts";
+import { addLooseBlob, listLooseBlobs, removeLooseBlob } from "./queries/loose-blobs.ts";
 import { findEventSeq, readEvents } from "./queries/read-events.ts";
 import {
   claimSessions,
@@ -50,6 +51,7 @@ import {
   listSessions,
   updateSession,
 } from "./queries/sessions.ts";
+import { listUndisposed, setDisposed } from "./queries/undisposed-hands.ts";
 import type { SqlRunner, SqlTransaction } from "./sql.ts";
 
 type Readers = Pick<Store, "events" | "sessions" | "agents" | "environments" | "files" | "apiKeys">;
@@ -106,6 +108,8 @@ export function transactionOf(tx: SqlTransaction): StoreTransaction {
       lock: (key) => findSession(tx.db, key),
       update: (key, patch) => updateSession(tx, key, patch),
       delete: (key) => deleteSession(tx, key),
+      listUndisposed: (page) => listUndisposed(tx, page),
+      setDisposed: (key) => setDisposed(tx, key),
       attachStream: (key, withinMs) => attachStream(tx, key, withinMs),
     },
     queue: {
@@ -135,6 +139,11 @@ export function transactionOf(tx: SqlTransaction): StoreTransaction {
       delete: (workspaceId, id) => deleteFile(tx, workspaceId, id),
       deleteOfSession: (workspaceId, sessionId) => deleteFilesOfSession(tx, workspaceId, sessionId),
       isReferenced: (workspaceId, sha256) => isContentReferenced(tx, workspaceId, sha256),
+    },
+    looseBlobs: {
+      add: (workspaceId, sha256) => addLooseBlob(tx, workspaceId, sha256),
+      list: (before, limit) => listLooseBlobs(tx, before, limit),
+      remove: (blob) => removeLooseBlob(tx, blob),
     },
     apiKeys: {
       ...readers.apiKeys,

@@ -32,6 +32,20 @@ export function testBlobs(open: () => Promise<{ blobs: Blobs } & AsyncDisposable
       expect(await read(world.blobs, "wrkspc_1", HELLO.sha256)).toBeUndefined();
     });
 
+    test("keeps content that was put since it was to go, also if it was there before", async () => {
+      await using world = await open();
+      const { blobs } = world;
+      // Far from now either way: file systems tell the time of a file in steps.
+      const [before, after] = [Date.now() - 60_000, Date.now() + 60_000];
+      await blobs.put("wrkspc_1", chunks("hello"));
+      await blobs.put("wrkspc_1", chunks("hello"));
+      await blobs.delete("wrkspc_1", HELLO.sha256, { putBefore: before });
+      expect(await read(blobs, "wrkspc_1", HELLO.sha256)).toBe("hello");
+      await blobs.delete("wrkspc_1", HELLO.sha256, { putBefore: after });
+      await blobs.delete("wrkspc_1", HELLO.sha256, { putBefore: after });
+      expect(await read(blobs, "wrkspc_1", HELLO.sha256)).toBeUndefined();
+    });
+
     test("reads a range, cut at the end of the content", async () => {
       await using world = await open();
       await world.blobs.put("wrkspc_1", chunks("hello"));

@@ -293,7 +293,7 @@ function newEnvironment(changes: Partial<EnvironmentRecord> = {}): EnvironmentRe
   };
 }
 
-function newFile(changes: Partial<FileRecord> = {}): FileRecord {
+export function newFile(changes: Partial<FileRecord> = {}): FileRecord {
   return {
     workspace_id: uniqueId("wrkspc"),
     id: uniqueId("file"),

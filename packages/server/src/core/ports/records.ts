@@ -98,13 +98,40 @@ export interface Files {
 
 export interface FileWriter extends Files {
   insert(file: FileRecord): Promise<void>;
-  /** Stores a session's output: a new file, or new content of the one with the same `output_path`. */
+  /**
+   * Stores a session's output: a new file, or new content of the one with the same `output_path`,
+   * whose earlier content becomes loose.
+   */
   putOutput(file: FileRecord): Promise<void>;
+  /** The file's content becomes loose. */
   delete(workspaceId: string, id: string): Promise<void>;
-  /** Every file that belongs to the session. */
+  /** Every file that belongs to the session, as `delete`. */
   deleteOfSession(workspaceId: string, sessionId: string): Promise<void>;
   /** True if a file of the workspace or a session's recipe has this content. */
   isReferenced(workspaceId: string, sha256: string): Promise<boolean>;
+}
+
+/** Content that lost a reference, or never had one. */
+export interface LooseBlob {
+  readonly workspaceId: string;
+  /** Key in the blob store. */
+  readonly sha256: string;
+  /** When it became loose the last time; RFC 3339 with milliseconds. */
+  readonly since: string;
+}
+
+/**
+ * Notes of content that may have to go, made in the transaction that takes a reference away: what
+ * waits survives the process. Whether anything refers to it is looked at later, because somebody
+ * may just be storing the same content.
+ */
+export interface LooseBlobs {
+  /** Notes content that was stored and will not be referred to; again is a later `since`. */
+  add(workspaceId: string, sha256: string): Promise<void>;
+  /** Those not noted since `before` (RFC 3339), the oldest first, across workspaces. */
+  list(before: string, limit: number): Promise<readonly LooseBlob[]>;
+  /** Takes the note away, unless it was made again. */
+  remove(blob: LooseBlob): Promise<void>;
 }
 
 export type KeyRole = "admin" | "developer" | "read_only";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { EventDraft } from "../session/log-event.ts";
 import type { FileMount } from "./hands.ts";
-import type { PagePosition, SessionListFilter, SessionRecord } from "./sessions.ts";
+import type { PagePosition, SessionListFilter, SessionRecord, UndisposedHand } from "./sessions.ts";
 import {
   all,
   claimedSession,
@@ -25,6 +25,7 @@ export function testSessions(open: OpenStore): void {
     testRecords(open);
     testLists(open);
     testStreams(open);
+    testHands(open);
   });
 }
 
@@ -191,6 +192,51 @@ function testStreams(open: OpenStore): void {
     await store.write((tx) => tx.events.appendReceipts(key, [confirmation]));
     expect(await attach()).toBe(1);
   });
+}
+
+function testHands(open: OpenStore): void {
+  test("keeps what hands are to be disposed of, the longest deleted first, until they are", async () => {
+    await using world = await open();
+    const { store } = world;
+    const used = async () => {
+      const claim = await claimedSession(store);
+      await store.write((tx) => tx.events.append({ ...claim, drafts: [callStarted()] }));
+      return claim;
+    };
+    const [living, first, second, third] = [await used(), await used(), await used(), await used()];
+    const unused = await insertSession(store);
+    for (const key of [second, unused, third, first]) {
+      await store.write((tx) => tx.sessions.delete(key));
+      world.time.now += 1;
+    }
+    const page = { limit: 2 };
+    const [one, two] = await store.write((tx) => tx.sessions.listUndisposed(page));
+    const { workspaceId, sessionId } = second;
+    const handId = (await store.sessions.find(second))?.hand_id;
+    expect(one).toEqual({ workspaceId, sessionId, handId, deletedAt: at(0) });
+    expect(two).toMatchObject({ sessionId: third.sessionId, deletedAt: at(2) });
+    const list = (after?: UndisposedHand) =>
+      store.write(async (tx) => {
+        const hands = await tx.sessions.listUndisposed({ ...page, ...(after && { after }) });
+        return hands.map((hand) => hand.sessionId);
+      });
+    expect(await list(two)).toEqual([first.sessionId]);
+    await store.write(async (tx) => {
+      for (const key of [second, second, living]) await tx.sessions.setDisposed(key);
+    });
+    expect(await list()).toEqual([third.sessionId, first.sessionId]);
+    await store.write((tx) => tx.sessions.delete(living));
+    expect(await list(two)).toEqual([first.sessionId, living.sessionId]);
+  });
+}
+
+function callStarted(): EventDraft {
+  return {
+    ...running(),
+    type: "drover.call_started",
+    public: {},
+    private: { call_id: uniqueId("sevt"), hand_id: "hand_1", hands_boot: "boot_1" },
+  };
 }
 
 async function listAll(

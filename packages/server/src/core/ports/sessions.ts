@@ -100,13 +100,32 @@ export interface SessionWriter {
   /** Locks the row until the transaction ends. Undefined as for `find`. */
   lock(key: SessionKey): Promise<SessionRecord | undefined>;
   update(key: SessionKey, patch: SessionPatch): Promise<void>;
-  /** Deletes events, inbox and checkpoint, ends its lease and leaves the tombstone. */
+  /**
+   * Deletes events, inbox and checkpoint, ends its lease and leaves the tombstone, which asks for its
+   * hand to be disposed of if a call was ever sent to it. Content that its recipe mounts becomes loose.
+   */
   delete(key: SessionKey): Promise<void>;
+  /**
+   * The hands of deleted sessions that are still to be disposed of, the longest deleted first, across
+   * workspaces: for the server itself, as `SessionQueue.claim` is.
+   */
+  listUndisposed(page: {
+    limit: number;
+    after?: UndisposedHand;
+  }): Promise<readonly UndisposedHand[]>;
+  /** The hand of the deleted session is gone. A no-op if it was before. */
+  setDisposed(key: SessionKey): Promise<void>;
   /**
    * Says that a stream was attached, and from where it should start: `input_seq` if the newest input
    * was accepted within `withinMs` and none has been attached since, else undefined (live only).
    */
   attachStream(key: SessionKey, withinMs: number): Promise<number | undefined>;
+}
+
+export interface UndisposedHand extends SessionKey {
+  readonly handId: string;
+  /** RFC 3339 with milliseconds. */
+  readonly deletedAt: string;
 }
 
 /**

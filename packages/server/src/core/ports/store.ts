@@ -9,6 +9,7 @@ import type {
   EnvironmentWriter,
   Files,
   FileWriter,
+  LooseBlobs,
 } from "./records.ts";
 import type { SessionQueue, SessionReader, SessionWriter } from "./sessions.ts";
 
@@ -49,6 +50,7 @@ export interface StoreTransaction {
   readonly agents: AgentWriter;
   readonly environments: EnvironmentWriter;
   readonly files: FileWriter;
+  readonly looseBlobs: LooseBlobs;
   readonly apiKeys: ApiKeyWriter;
   readonly answeredRequests: AnsweredRequests;
   /** RFC 3339 with milliseconds; the same throughout the transaction. */

@@ -102,14 +102,15 @@ export class LocalHands implements Hands {
   async dispose(handId: string): Promise<boolean> {
     try {
       failPoint("client.dispose.before");
-      const connection = await this.#finder.find();
+      const { signal } = this.#closed;
+      const connection = await unlessAborted(this.#finder.find(), signal, givenUp);
       const { status } = await connection.send(
         {
           method: "DELETE",
           path: `/v1/hands/${encodeURIComponent(handId)}`,
           silenceMs: DISPOSE_MS,
         },
-        this.#closed.signal,
+        signal,
       );
       failPoint("client.dispose.after");
       return status === 204;

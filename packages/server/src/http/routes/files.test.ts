@@ -192,6 +192,6 @@ test("the official client uploads, lists, reads, and deletes", async () => {
     errorCode: "file_not_downloadable",
   });
   expect(await files.delete(file.id)).toEqual({ id: file.id, type: "file_deleted" });
-  expect(world.collected).toHaveLength(1);
+  expect(await world.loose()).toHaveLength(1);
   await expect(files.retrieveMetadata(file.id)).rejects.toMatchObject({ status: 404 });
 });

@@ -1,8 +1,8 @@
 import { FileListQuery } from "@drover/api";
 import { Hono } from "hono";
-import type { DeletedFile, Files } from "../../app/files.ts";
+import type { Files } from "../../app/files.ts";
 import type { Blobs } from "../../core/ports/blobs.ts";
-import type { AppEnv } from "../context.ts";
+import type { AppEnv, HttpLog } from "../context.ts";
 import { respondWithFile } from "../download.ts";
 import type { Write } from "../once.ts";
 import { parseQuery, refuseQuery } from "../parse.ts";
@@ -12,25 +12,24 @@ interface Options {
   readonly files: Files;
   readonly blobs: Blobs;
   readonly write: Write;
-  /** Lets go of content later that nothing refers to by then. */
-  readonly collectLater: (workspaceId: string, sha256s: readonly string[]) => void;
+  readonly log: HttpLog;
 }
 
-export function fileRoutes({ files, blobs, write, collectLater }: Options): Hono<AppEnv> {
+export function fileRoutes({ files, blobs, write, log }: Options): Hono<AppEnv> {
   return new Hono<AppEnv>()
     .post("/v1/files", async (c) => {
       refuseQuery(c);
       const upload = await receiveUpload(c, blobs);
-      let isStored = false;
+      const principal = c.get("principal");
       try {
         // Boundaries differ between attempts; what is in the form does not.
         const body = JSON.stringify(upload);
-        const effect = write(c, (tx) => files.upload(tx, c.get("principal"), upload), body);
-        const response = await effect;
-        isStored = true;
-        return response;
-      } finally {
-        if (!isStored) collectLater(c.get("principal").workspaceId, [upload.blob.sha256]);
+        return await write(c, (tx) => files.upload(tx, principal, upload), body);
+      } catch (error) {
+        await files.discard(principal.workspaceId, upload.blob).catch((failure: unknown) => {
+          log.warn({ err: failure }, "content of a refused upload stays on the disk");
+        });
+        throw error;
       }
     })
     .get("/v1/files", async (c) => {
@@ -49,16 +48,6 @@ export function fileRoutes({ files, blobs, write, collectLater }: Options): Hono
     .delete("/v1/files/:id", async (c) => {
       refuseQuery(c);
       const id = c.req.param("id");
-      let deleted: DeletedFile | undefined;
-      const response = await write(
-        c,
-        async (tx) => {
-          deleted = await files.delete(tx, c.get("principal"), id);
-          return deleted.answer;
-        },
-        undefined,
-      );
-      if (deleted !== undefined) files.forget(deleted);
-      return response;
+      return await write(c, (tx) => files.delete(tx, c.get("principal"), id), undefined);
     });
 }

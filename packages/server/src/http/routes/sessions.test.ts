@@ -401,9 +401,13 @@ describe("archive and delete", () => {
     });
     const key = { workspaceId: world.workspaceId, sessionId: session.id };
     const hand = (await world.store.sessions.find(key))?.hand_id;
+    await world.store.write((tx) => tx.queue.wake(key));
+    const harness = await openHarness(world, session.id);
+    await harness.append([harness.event("drover.call_started", { call_id: "sevt_1" })]);
     const { body } = await world.request("DELETE", `/v1/sessions/${session.id}`);
     expect(body).toEqual({ id: session.id, type: "session_deleted" });
-    expect(world.disposed).toEqual([hand]);
+    expect([await world.undisposed(), world.wakeUps()]).toEqual([[hand], 1]);
+    expect(await world.loose()).toEqual(["a".repeat(64)]);
     for (const path of ["", "/events", "/threads"]) {
       expect((await world.request("GET", `/v1/sessions/${session.id}${path}`)).status).toBe(404);
     }

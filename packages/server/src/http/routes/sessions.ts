@@ -1,13 +1,7 @@
 import { PageQuery, SessionCreateParams, SessionListQuery, SessionUpdateParams } from "@drover/api";
 import { Hono } from "hono";
 import type { Cursors } from "../../app/pagination.ts";
-import {
-  archiveSession,
-  type DeletedSession,
-  deleteSession,
-  getSession,
-  listSessions,
-} from "../../app/sessions.ts";
+import { archiveSession, deleteSession, getSession, listSessions } from "../../app/sessions.ts";
 import { createSession } from "../../app/sessions-create.ts";
 import { getResource, listResources } from "../../app/sessions-resources.ts";
 import { updateSession } from "../../app/sessions-update.ts";
@@ -24,10 +18,8 @@ export interface SessionRouteOptions {
   readonly write: Write;
   /** RFC 3339 with milliseconds. */
   readonly now: () => string;
-  /** Ends the hand of a session that was deleted; is not waited for. */
-  readonly disposeHand: (handId: string) => void;
-  /** Lets go of content later that nothing refers to by then. */
-  readonly collectLater: (workspaceId: string, sha256s: readonly string[]) => void;
+  /** See `AppDeps.wakeDisposer`. */
+  readonly wakeDisposer: () => void;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
@@ -55,19 +47,8 @@ export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
     })
     .delete("/v1/sessions/:session_id", async (c) => {
       refuseQuery(c);
-      let deleted: DeletedSession | undefined;
-      const response = await write(
-        c,
-        async (tx) => {
-          deleted = await deleteSession(tx, sessionKey(c));
-          return deleted.answer;
-        },
-        undefined,
-      );
-      if (deleted !== undefined) {
-        options.disposeHand(deleted.handId);
-        options.collectLater(deleted.workspaceId, deleted.sha256s);
-      }
+      const response = await write(c, (tx) => deleteSession(tx, sessionKey(c)), undefined);
+      options.wakeDisposer();
       return response;
     })
     .post("/v1/sessions/:session_id/archive", async (c) => {

@@ -5,6 +5,7 @@ import type {
   ApiKeyRecord,
   EnvironmentRecord,
   FileRecord,
+  LooseBlob,
 } from "../../core/ports/records.ts";
 import type { PageRequest, SessionRecord } from "../../core/ports/sessions.ts";
 import type { InboxEvent, LogEvent } from "../../core/session/log-event.ts";
@@ -22,6 +23,7 @@ export interface SessionState extends SessionRecord {
   readonly lease_expires_at: string | null;
   readonly epoch: number;
   readonly claims: number;
+  readonly hand_disposed: boolean;
   /** Grows; the journal cuts it back. */
   readonly events: SizedEvent[];
   readonly inbox: readonly InboxEvent[];
@@ -42,6 +44,7 @@ export class MemoryData {
   readonly agentVersions = new Table<AgentRecord>(this.journal);
   readonly environments = new Table<EnvironmentRecord>(this.journal);
   readonly files = new Table<FileRecord>(this.journal);
+  readonly looseBlobs = new Table<LooseBlob>(this.journal);
   readonly apiKeys = new Table<ApiKeyRecord>(this.journal);
   readonly answeredRequests = new Table<AnsweredRequest>(this.journal);
 }

@@ -6,6 +6,7 @@ import type { WriteEngine } from "../write-queue.ts";
 import { MemoryData, type MemoryTransaction } from "./memory-data.ts";
 import { memoryEventWriter } from "./memory-events.ts";
 import { memoryFiles } from "./memory-files.ts";
+import { memoryLooseBlobs } from "./memory-loose-blobs.ts";
 import { memoryQueue } from "./memory-queue.ts";
 import {
   memoryAgents,
@@ -102,6 +103,7 @@ function transactionOf(tx: MemoryTransaction): StoreTransaction {
     agents: memoryAgents(tx),
     environments: memoryEnvironments(tx),
     files: memoryFiles(tx),
+    looseBlobs: memoryLooseBlobs(tx),
     apiKeys: memoryApiKeys(tx),
     answeredRequests: memoryAnsweredRequests(tx),
   };

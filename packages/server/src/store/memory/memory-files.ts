@@ -1,5 +1,6 @@
 import type { FileRecord, Files, FileWriter } from "../../core/ports/records.ts";
 import { type MemorySource, type MemoryTransaction, pageOf, stored } from "./memory-data.ts";
+import { addLooseBlob } from "./memory-loose-blobs.ts";
 
 export function memoryFileReader(source: MemorySource): Files {
   return {
@@ -33,15 +34,15 @@ export function memoryFiles(tx: MemoryTransaction): FileWriter {
         return;
       }
       const { id, created_at } = earlier;
+      if (earlier.sha256 !== file.sha256) addLooseBlob(tx, file.workspace_id, earlier.sha256);
       tx.data().files.set(stored({ ...file, id, created_at }), file.workspace_id, id);
     },
-    delete: async (workspaceId, id) => tx.data().files.delete(workspaceId, id),
+    delete: async (workspaceId, id) => remove(tx, tx.data().files.get(workspaceId, id)),
     deleteOfSession: async (workspaceId, sessionId) => {
-      const { files } = tx.data();
-      const own = files.filter(
-        (file) => file.workspace_id === workspaceId && file.session_id === sessionId,
-      );
-      for (const { id } of own) files.delete(workspaceId, id);
+      const own = tx
+        .data()
+        .files.filter((file) => file.workspace_id === workspaceId && file.session_id === sessionId);
+      for (const file of own) remove(tx, file);
     },
     isReferenced: async (workspaceId, sha256) => isReferenced(tx, workspaceId, sha256),
   };
@@ -52,6 +53,12 @@ function insert(tx: MemoryTransaction, file: FileRecord): void {
     throw new Error(`output ${file.output_path} of ${file.session_id} is stored already`);
   }
   tx.data().files.insert(stored(file), file.workspace_id, file.id);
+}
+
+function remove(tx: MemoryTransaction, file: FileRecord | undefined): void {
+  if (file === undefined) return;
+  addLooseBlob(tx, file.workspace_id, file.sha256);
+  tx.data().files.delete(file.workspace_id, file.id);
 }
 
 function sameOutput(tx: MemoryTransaction, file: FileRecord): FileRecord | undefined {

@@ -1,5 +1,6 @@
 import type { Announcement } from "../../core/ports/announcements.ts";
 import { testEventLog } from "../../core/ports/event-log.testsuite.ts";
+import { testLooseBlobs } from "../../core/ports/loose-blobs.testsuite.ts";
 import { testRecords } from "../../core/ports/records.testsuite.ts";
 import { testSessionQueue } from "../../core/ports/session-queue.testsuite.ts";
 import { testSessions } from "../../core/ports/sessions.testsuite.ts";
@@ -31,3 +32,4 @@ testEventLog(open);
 testSessions(open);
 testSessionQueue(open);
 testRecords(open);
+testLooseBlobs(open);

@@ -34,6 +34,7 @@ create table sessions (
   lease_expires_at text,
   epoch integer not null,
   claims integer not null,
+  hand_disposed integer not null,
   unique (workspace_id, id)
 );
 
@@ -42,6 +43,7 @@ create index sessions_agent on sessions (workspace_id, agent_id, created_at, id)
 create index sessions_environment on sessions (workspace_id, environment_id);
 create index sessions_wake on sessions (wake_at) where wake_at is not null;
 create index sessions_lease on sessions (lease_holder) where lease_holder is not null;
+create index sessions_hand on sessions (deleted_at, id) where deleted_at is not null and hand_disposed = 0;
 
 create table session_definitions (
   session_key integer primary key,
@@ -172,6 +174,16 @@ create table files (
 
 create index files_created on files (workspace_id, created_at, id);
 create index files_content on files (workspace_id, sha256);
+
+-- Content that lost a reference: whether anything still needs it is looked at some time after `since`.
+create table loose_blobs (
+  workspace_id text not null,
+  sha256 text not null,
+  since text not null,
+  primary key (workspace_id, sha256)
+);
+
+create index loose_blobs_since on loose_blobs (since);
 
 create table api_keys (
   workspace_id text not null,

@@ -1,6 +1,7 @@
 import type { FileRecord } from "../../core/ports/records.ts";
 import type { PageRequest } from "../../core/ports/sessions.ts";
-import { allOf, oneOf, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { allOf, oneOf, type Query, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { addLooseBlobsOf } from "./loose-blobs.ts";
 import { afterPosition, pageEnd } from "./pages.ts";
 
 type Row = Omit<FileRecord, "downloadable"> & { downloadable: number };
@@ -58,6 +59,13 @@ export async function insertFile(tx: SqlTransaction, file: FileRecord): Promise<
 
 /** See `FileWriter.putOutput`. An output keeps its id and place in lists when its content changes. */
 export async function putOutputFile(tx: SqlTransaction, file: FileRecord): Promise<void> {
+  const { workspace_id, session_id, output_path, sha256 } = file;
+  await addLooseBlobsOf(
+    tx,
+    sql`files`,
+    sql`workspace_id = ${workspace_id} and session_id = ${session_id}
+      and output_path = ${output_path} and sha256 <> ${sha256}`,
+  );
   await tx.db.all(sql`
     insert into files (${COLUMNS}) values ${valuesOf(file)}
     on conflict (workspace_id, session_id, output_path) do update set
@@ -71,7 +79,7 @@ export async function deleteFile(
   workspaceId: string,
   id: string,
 ): Promise<void> {
-  await tx.db.all(sql`delete from files where workspace_id = ${workspaceId} and id = ${id}`);
+  await deleteFiles(tx, sql`workspace_id = ${workspaceId} and id = ${id}`);
 }
 
 export async function deleteFilesOfSession(
@@ -79,9 +87,12 @@ export async function deleteFilesOfSession(
   workspaceId: string,
   sessionId: string,
 ): Promise<void> {
-  await tx.db.all(
-    sql`delete from files where workspace_id = ${workspaceId} and session_id = ${sessionId}`,
-  );
+  await deleteFiles(tx, sql`workspace_id = ${workspaceId} and session_id = ${sessionId}`);
+}
+
+async function deleteFiles(tx: SqlTransaction, condition: Query): Promise<void> {
+  await addLooseBlobsOf(tx, sql`files`, condition);
+  await tx.db.all(sql`delete from files where ${condition}`);
 }
 
 /** See `FileWriter.isReferenced`. */

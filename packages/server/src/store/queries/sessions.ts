@@ -9,6 +9,7 @@ import type {
 import { toJson } from "../json-column.ts";
 import { decodeSession, type SessionRow } from "../session-row.ts";
 import { allOf, oneOf, type Query, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { addLooseBlobsOf } from "./loose-blobs.ts";
 import { afterPosition, pageEnd, within } from "./pages.ts";
 
 const COLUMNS = sql`
@@ -64,11 +65,13 @@ export async function insertSession(tx: SqlTransaction, session: NewSession): Pr
   const row = await tx.db.get<{ session_key: number }>(sql`
     insert into sessions (
       workspace_id, id, thread_id, hand_id, environment_id, agent_id, agent_version, status, totals,
-      created_at, updated_at, last_seq, last_processed_at, last_arrival, woken, epoch, claims
+      created_at, updated_at, last_seq, last_processed_at, last_arrival, woken, epoch, claims,
+      hand_disposed
     ) values (
       ${workspace_id}, ${id}, ${session.thread_id}, ${session.hand_id}, ${session.environment_id},
       ${agent.id}, ${agent.version}, ${session.status}, ${toJson(totals)},
-      ${created_at}, ${created_at}, 0, '', 0, 0, 0, 0
+      ${created_at}, ${created_at}, 0, '', 0, 0, 0, 0,
+      0
     ) returning session_key`);
   if (row === undefined) throw new Error(`session ${id} was not inserted`);
   await tx.db.all(sql`
@@ -109,16 +112,20 @@ export async function updateSession(
       recipe = coalesce(${optionalJson(patch.recipe)}, recipe)
     where session_key = ${row.session_key}`);
   if (patch.recipe === undefined) return;
-  await tx.db.all(sql`delete from recipe_blobs where session_key = ${row.session_key}`);
+  await deleteRecipeBlobs(tx, row.session_key);
   await putRecipeBlobs(tx, key.workspaceId, row.session_key, patch.recipe);
 }
 
-/** See `SessionWriter.delete`. */
+/** See `SessionWriter.delete`. A hand that never got a call has nothing to be disposed of. */
 export async function deleteSession(tx: SqlTransaction, key: SessionKey): Promise<void> {
   const row = await tx.db.get<{ session_key: number; last_seq: number }>(sql`
     update sessions set
       deleted_at = ${tx.now}, wake_at = null, lease_holder = null, lease_expires_at = null,
-      input_seq = null, input_at = null
+      input_seq = null, input_at = null,
+      hand_disposed = case when exists (
+        select 1 from events e
+        where e.session_key = sessions.session_key and e.type = 'drover.call_started'
+      ) then 0 else 1 end
     where workspace_id = ${key.workspaceId} and id = ${key.sessionId} and deleted_at is null
     returning session_key, last_seq`);
   if (row === undefined) return;
@@ -127,7 +134,7 @@ export async function deleteSession(tx: SqlTransaction, key: SessionKey): Promis
   await tx.db.all(sql`delete from event_contents where session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from inbox where session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from checkpoints where session_key = ${sessionKey}`);
-  await tx.db.all(sql`delete from recipe_blobs where session_key = ${sessionKey}`);
+  await deleteRecipeBlobs(tx, sessionKey);
   await tx.db.all(sql`delete from session_definitions where session_key = ${sessionKey}`);
   tx.touched.add(key, { lastSeq, due: false });
 }
@@ -159,6 +166,11 @@ async function putRecipeBlobs(
       insert into recipe_blobs (workspace_id, sha256, session_key)
       values (${workspaceId}, ${sha256}, ${sessionKey})`);
   }
+}
+
+async function deleteRecipeBlobs(tx: SqlTransaction, sessionKey: number): Promise<void> {
+  await addLooseBlobsOf(tx, sql`recipe_blobs`, sql`session_key = ${sessionKey}`);
+  await tx.db.all(sql`delete from recipe_blobs where session_key = ${sessionKey}`);
 }
 
 function optionalJson(value: unknown): string | null {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { testEventLog } from "../../core/ports/event-log.testsuite.ts";
+import { testLooseBlobs } from "../../core/ports/loose-blobs.testsuite.ts";
 import { testRecords } from "../../core/ports/records.testsuite.ts";
 import { testSessionQueue } from "../../core/ports/session-queue.testsuite.ts";
 import { testSessions } from "../../core/ports/sessions.testsuite.ts";
@@ -24,3 +25,4 @@ testEventLog(openTestStore);
 testSessions(openTestStore);
 testSessionQueue(openTestStore);
 testRecords(openTestStore);
+testLooseBlobs(openTestStore);
