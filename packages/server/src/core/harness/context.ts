@@ -1,6 +1,7 @@
 import type { ResultBlock } from "@drover/api";
 import type { ModelBlock, ModelMessage } from "../ports/model.ts";
 import type { EventType, LogEvent, LogEventOf, ModelOrigin } from "../session/log-event.ts";
+import { withUsableCallIds } from "./call-ids.ts";
 import { isBlank } from "./response.ts";
 import { tamed } from "./tame.ts";
 
@@ -17,13 +18,13 @@ export const CONTEXT_TYPES = [
 
 /**
  * The messages that a model is to be sent for a log. Pure, and valid for every prefix of every log:
- * roles alternate, each tool use has exactly one result directly after it, a response is there whole
- * or not at all, and thinking goes back byte for byte.
+ * roles alternate, each tool use has an id of its own and exactly one result directly after it, a
+ * response is there whole or not at all, and thinking goes back byte for byte.
  */
 export function contextMessages(events: readonly LogEvent[]): readonly ModelMessage[] {
   const from = events.findLastIndex((event) => event.type === "agent.thread_context_compacted");
   const relevant = from < 0 ? events : events.slice(from);
-  return merged(exchanges(relevant).flatMap(exchangeMessages));
+  return withUsableCallIds(merged(exchanges(relevant).flatMap(exchangeMessages)));
 }
 
 /** A model response with its results, or input of the user. */
