@@ -1,0 +1,130 @@
+import type { MessagesApi } from "@drover/testing";
+import type { WorldResult } from "./crowd.ts";
+import { runFrozenWorld } from "./frozen-world.ts";
+import { clear, runKillWorld } from "./kill-world.ts";
+import { type Death, deathOf, makeUp } from "./plan.ts";
+import type { Program } from "./program.ts";
+import { type BlockResult, brokenIn, unvisited } from "./tally.ts";
+import { type Safeguard, World } from "./world.ts";
+
+export interface CampaignOptions {
+  readonly program: Program;
+  readonly double: MessagesApi;
+  readonly unsafe: Safeguard | undefined;
+  readonly stop: AbortSignal;
+  readonly say: (text: string) => void;
+}
+
+export interface CampaignRequest {
+  readonly firstSeed: number;
+  readonly lastSeed: number;
+  /** No block is begun that would end after so many minutes; undefined for no bound. */
+  readonly minutes: number | undefined;
+  /** Blocks of an earlier run, which are not run again. */
+  readonly done: readonly BlockResult[];
+  readonly record: (block: BlockResult) => void;
+}
+
+/** Kills in one world. More make a world's logs long, fewer have it started and checked too often. */
+const BLOCK = 40;
+/** Without a safeguard the first world is the last. */
+const UNSAFE_BLOCK = 12;
+/** Servers that freeze, one after another, in a world beside. */
+const ROUNDS = 2;
+const MAKE_UP_ROUNDS = 3;
+
+export class Campaign {
+  readonly #options: CampaignOptions;
+  #refusals = 0;
+  #worlds = 0;
+
+  constructor(options: CampaignOptions) {
+    this.#options = options;
+  }
+
+  /** Runs what is not done yet, until something breaks, time is up or it is told to stop. */
+  async run(request: CampaignRequest): Promise<readonly BlockResult[]> {
+    const { firstSeed, lastSeed, minutes = Infinity } = request;
+    const endMs = Date.now() + minutes * 60_000;
+    const blocks = [...request.done];
+    const size = this.#options.unsafe === undefined ? BLOCK : UNSAFE_BLOCK;
+    const isOver = () =>
+      this.#options.stop.aborted || blocks.some((one) => brokenIn(one).length > 0);
+    const add = async (block: BlockRequest) => {
+      const made = await this.#block(block);
+      if (this.#options.stop.aborted) return;
+      blocks.push(made);
+      request.record(made);
+    };
+    for (let seed = firstSeed; seed <= lastSeed; seed += size) {
+      const last = Math.min(seed + size - 1, lastSeed);
+      const isDone = request.done.some((one) => one.firstSeed <= seed && one.lastSeed >= last);
+      if (isDone) continue;
+      if (isOver() || Date.now() > endMs) return blocks;
+      const seeds = Array.from({ length: last - seed + 1 }, (_, index) => seed + index);
+      await add({ firstSeed: seed, lastSeed: last, deaths: seeds.map(deathOf) });
+    }
+    for (let round = 0; round < MAKE_UP_ROUNDS; round += 1) {
+      const missing = unvisited(blocks);
+      if (missing.length === 0 || isOver() || this.#options.unsafe !== undefined) break;
+      this.#options.say(`Once more for ${missing.join(", ")}.`);
+      const deaths = missing.map((name, index) => makeUp(name, lastSeed + index));
+      await add({ firstSeed: lastSeed + 1, lastSeed, deaths });
+    }
+    return blocks;
+  }
+
+  /** One world of kills and, beside it, one in which servers freeze. */
+  async #block({ firstSeed, lastSeed, deaths }: BlockRequest): Promise<BlockResult> {
+    const { double, say, unsafe } = this.#options;
+    const startMs = Date.now();
+    const freezing = () =>
+      this.#inWorld((world) => runFrozenWorld(world, { seed: firstSeed, rounds: ROUNDS }));
+    const killing = () => this.#inWorld((world) => runKillWorld(world, deaths));
+    const worlds: WorldResult[] = [];
+    if (unsafe === undefined) {
+      worlds.push(...(await Promise.all([freezing(), killing()])));
+    } else {
+      worlds.push(await freezing());
+      if (worlds.every(({ broken }) => broken.length === 0)) worlds.push(await killing());
+    }
+    const refusals = double.refusals.slice(this.#refusals).map(({ message }) => message);
+    this.#refusals = double.refusals.length;
+    const ms = Date.now() - startMs;
+    const block = { firstSeed, lastSeed, ms, worlds, refusals };
+    const broken = brokenIn(block).length;
+    const seconds = (ms / 1000).toFixed(1);
+    say(
+      `Seeds ${firstSeed} to ${lastSeed}: ${deaths.length} deaths, ${seconds} s, ${broken} broken.`,
+    );
+    return block;
+  }
+
+  /** The world is taken away, unless something is to be seen in it. */
+  async #inWorld<T extends { readonly broken: readonly string[] }>(
+    work: (world: World) => Promise<T>,
+  ): Promise<T> {
+    const { program, double, unsafe, stop, say } = this.#options;
+    this.#worlds += 1;
+    const world = new World({ name: String(this.#worlds), program, double, unsafe });
+    let isClean = false;
+    const onStop = () => void clear(world);
+    stop.addEventListener("abort", onStop, { once: true });
+    try {
+      const result = await work(world);
+      isClean = result.broken.length === 0 || unsafe !== undefined;
+      return result;
+    } finally {
+      stop.removeEventListener("abort", onStop);
+      await clear(world);
+      if (isClean || stop.aborted) world.remove();
+      else say(`What is left of it: ${world.folder}`);
+    }
+  }
+}
+
+interface BlockRequest {
+  readonly firstSeed: number;
+  readonly lastSeed: number;
+  readonly deaths: readonly Death[];
+}

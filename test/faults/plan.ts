@@ -1,0 +1,82 @@
+import { Random } from "./random.ts";
+
+/** By its path, because the program offers no such thing to others. */
+const SOURCE = "../../packages/server/src/lib/fail-point.ts";
+const { FAIL_POINTS }: { FAIL_POINTS: readonly string[] } = await import(SOURCE);
+
+export type Target = "serve" | "hands";
+
+/** One death of one process: at the nth pass of a point, or after a time. */
+export interface Death {
+  readonly seed: number;
+  readonly target: Target;
+  readonly point: { readonly name: string; readonly nth: number } | undefined;
+  /** Milliseconds after its start, for a death without a point; or the longest wait for one at a point. */
+  readonly afterMs: number;
+}
+
+/** So many servers in a row die at the same early point: turns that are given up for it. */
+const STREAK = { every: 60, from: 12, length: 7, point: "serve.load.after" };
+/** Of four deaths of a target, one comes at any moment; the others visit the points in turn. */
+const EVERY = 4;
+const RANDOM_MS_MAX = 1_200;
+const PATIENCE_MS = 3_500;
+
+/** How often a life of a second or so passes a point for certain, where that is more than twice. */
+const PASSES: readonly (readonly [RegExp, number])[] = [
+  [/^serve\.(append|accept)\./, 12],
+  [/^serve\.(claim|load|model|locate|execute|settle)\./, 5],
+  [/^client\.call\./, 5],
+  [/^hands\.(call|reply|settle)\./, 6],
+  [/^hands\.reply\./, 20],
+  [/^hands\.provision\./, 3],
+  [/\.start\.|\.spawn\.|\.dispose\./, 1],
+];
+
+export const POINTS: Readonly<Record<Target, readonly string[]>> = {
+  serve: FAIL_POINTS.filter((name) => targetOf(name) === "serve"),
+  hands: FAIL_POINTS.filter((name) => targetOf(name) === "hands"),
+};
+
+/** The points of the client of the hands are passed by the server. */
+export function targetOf(name: string): Target {
+  return name.startsWith("hands.") ? "hands" : "serve";
+}
+
+/** Odd seeds kill the server, even ones the hands. */
+export function deathOf(seed: number): Death {
+  const random = new Random(seed);
+  const target = seed % 2 === 1 ? "serve" : "hands";
+  const turn = Math.floor((seed - 1) / 2);
+  if (target === "serve" && isInStreak(turn)) {
+    return { seed, target, point: { name: STREAK.point, nth: 1 }, afterMs: PATIENCE_MS };
+  }
+  if (turn % EVERY === EVERY - 1) {
+    return { seed, target, point: undefined, afterMs: random.int(0, RANDOM_MS_MAX) };
+  }
+  const place = turn - Math.floor(turn / EVERY);
+  const points = POINTS[target];
+  const round = Math.floor(place / points.length);
+  const name = new Random(round).shuffled(points)[place % points.length];
+  if (name === undefined) throw new Error(`there is no point for seed ${seed}`);
+  return { seed, target, point: { name, nth: nthOf(name, random) }, afterMs: PATIENCE_MS };
+}
+
+/** A death at the first pass of a point, for one that has been missed so far. */
+export function makeUp(name: string, seed: number): Death {
+  return { seed, target: targetOf(name), point: { name, nth: 1 }, afterMs: 3 * PATIENCE_MS };
+}
+
+export function pointSetting({ point }: Death): string {
+  return point === undefined ? "" : `${point.name}:${point.nth}`;
+}
+
+function isInStreak(turn: number): boolean {
+  const place = (turn % STREAK.every) - STREAK.from;
+  return place >= 0 && place < STREAK.length;
+}
+
+function nthOf(name: string, random: Random): number {
+  const most = PASSES.find(([pattern]) => pattern.test(name))?.[1] ?? 2;
+  return random.int(1, most);
+}
