@@ -5,7 +5,13 @@ import { systemClock } from "../lib/system-clock.ts";
 import { createBrainWorld } from "../testing/brain.ts";
 import { Scheduler } from "./scheduler.ts";
 
-const OPTIONS = { holder: "holder_1", leaseMs: null, sessionsMax: 2, failureDelayMs: 1 };
+const OPTIONS = {
+  holder: "holder_1",
+  leaseMs: null,
+  ownsStore: () => true,
+  sessionsMax: 2,
+  failureDelayMs: 1,
+};
 
 test("drives more sessions than it may drive at once, one after another", async () => {
   await using brain = await createBrainWorld({
@@ -53,6 +59,26 @@ test("leaves a session whose drive failed for a while, and drives it when there 
   await scheduler.close();
   const errors = (await brain.log(key)).filter((event) => event.type === "session.error");
   expect(errors).toHaveLength(1);
+});
+
+test("claims nothing once another process may own the store", async () => {
+  await using brain = await createBrainWorld({
+    script: [answer(text("hi"))],
+    tools: {},
+    clock: systemClock,
+  });
+  const key = await brain.newSession();
+  await brain.send(key, "hello");
+  const asked = Promise.withResolvers<void>();
+  const ownsStore = () => {
+    asked.resolve();
+    return false;
+  };
+  const scheduler = new Scheduler(brain.deps, { ...OPTIONS, ownsStore });
+  scheduler.start();
+  await asked.promise;
+  await scheduler.close();
+  expect(await brain.log(key)).toEqual([]);
 });
 
 test("rests while nothing is due", async () => {

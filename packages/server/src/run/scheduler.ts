@@ -9,6 +9,8 @@ export interface SchedulerOptions {
   readonly holder: string;
   /** Null where leases end only by take-over: one process owns the store. */
   readonly leaseMs: number | null;
+  /** False from the moment another process may own the store: then nothing is claimed any more. */
+  readonly ownsStore: () => boolean;
   /** Sessions driven at once. */
   readonly sessionsMax: number;
   /** How long to leave a session alone whose drive threw, in milliseconds. */
@@ -66,10 +68,14 @@ export class Scheduler {
   async #claim(): Promise<readonly Claim[]> {
     const limit = Math.min(CLAIM_MAX, this.#options.sessionsMax - this.#drives.size);
     if (limit <= 0) return [];
-    const { holder, leaseMs } = this.#options;
+    const { holder, leaseMs, ownsStore } = this.#options;
     this.#deps.failPoint("serve.claim.before");
     try {
-      return await this.#deps.store.write((tx) => tx.queue.claim({ holder, leaseMs, limit }));
+      // Asked within the transaction: whoever owns the store next ends all leases in one of its own,
+      // so a process that was frozen just here cannot claim a session after that and take it along.
+      return await this.#deps.store.write(async (tx) =>
+        ownsStore() ? await tx.queue.claim({ holder, leaseMs, limit }) : [],
+      );
     } catch (error) {
       // Nothing new is claimed while the store cannot write; the next round looks again.
       if (!(error instanceof StoreUnavailableError)) {
