@@ -22,7 +22,13 @@ const LOOK_MS = 20;
 /** Before another start is tried when other hands have the lock but are not to be found. */
 const OTHERS_PAUSE_MS = 500;
 
-type Start = { readonly type: "published" | "others" } | { readonly type: "failed"; why: string };
+/** Hands that a signal ended while they started are no sign of a lasting fault. */
+const ATTEMPTS_MAX = 3;
+
+type Start =
+  | { readonly type: "published" }
+  | { readonly type: "others" }
+  | { readonly type: "failed"; readonly why: string; readonly isKilled?: boolean };
 
 /**
  * Starts hands that outlive the server: in a session of their own, so that no signal to the server's
@@ -36,14 +42,27 @@ export function handsSpawner(options: SpawnHandsOptions): StartHands {
       const file = await readHandsFile(dataDir);
       return file !== undefined && file.boot !== bootBefore;
     };
-    const log = await openLog(dataDir);
-    const child = launch(options, log.fd);
-    failPoint("serve.spawn.after_launch");
-    await log.close();
-    const start = await waitForStart(child, isPublished, signal);
-    if (start.type === "failed") throw new Error(await explain(dataDir, start.why));
-    if (start.type === "others") await pauseUnless(isPublished, signal);
+    for (let attempt = 1; ; attempt += 1) {
+      const { start, logBytes } = await startOnce(options, isPublished, signal);
+      if (start.type === "published") return;
+      if (start.type === "others") return await pauseUnless(isPublished, signal);
+      if (start.isKilled === true && attempt < ATTEMPTS_MAX && !signal.aborted) continue;
+      throw new Error(await explain(dataDir, start.why, logBytes));
+    }
   };
+}
+
+async function startOnce(
+  options: SpawnHandsOptions,
+  isPublished: () => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<{ start: Start; logBytes: number }> {
+  const log = await openLog(options.dataDir);
+  const { size: logBytes } = await log.stat();
+  const child = launch(options, log.fd);
+  failPoint("serve.spawn.after_launch");
+  await log.close();
+  return { start: await waitForStart(child, isPublished, signal), logBytes };
 }
 
 /** A child and what became of it; its listeners are there before anything can be missed. */
@@ -66,7 +85,11 @@ function launch({ command, args, env, dataDir }: SpawnHandsOptions, logFd: numbe
     child.ending =
       code === HANDS_RUNNING_EXIT_CODE
         ? { type: "others" }
-        : { type: "failed", why: `they ended at once (${killedBy ?? `exit code ${code}`})` };
+        : {
+            type: "failed",
+            why: `they ended at once (${killedBy ?? `exit code ${code}`})`,
+            isKilled: killedBy !== null,
+          };
   });
   // The server may end while the hands live on.
   process.unref();
@@ -109,15 +132,19 @@ async function openLog(dataDir: string) {
   return await open(path, "a", 0o600);
 }
 
-async function explain(dataDir: string, why: string): Promise<string> {
+/**
+ * With what these hands have said, and nothing older: the sentence becomes the result of a call, which
+ * must not show what earlier hands have said of others' sessions.
+ */
+async function explain(dataDir: string, why: string, logBytes: number): Promise<string> {
   const path = logPath(dataDir);
   const log = await open(path, "r");
   try {
     const { size } = await log.stat();
-    const tail = Buffer.alloc(Math.min(size, LOG_TAIL_BYTES));
+    const tail = Buffer.alloc(Math.min(Math.max(size - logBytes, 0), LOG_TAIL_BYTES));
     await log.read(tail, 0, tail.byteLength, size - tail.byteLength);
     const said = tail.toString("utf8").trim();
-    return `${why}. ${said === "" ? `${path} is empty.` : `The end of ${path}:\n${said}`}`;
+    return said === "" ? `${why}, without a word in ${path}.` : `${why}. In ${path}:\n${said}`;
   } finally {
     await log.close();
   }

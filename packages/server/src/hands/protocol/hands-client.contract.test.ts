@@ -67,6 +67,35 @@ test("says what hands said that could not start", async () => {
   expect(await world.hands.dispose("hand_1")).toBe(false);
 });
 
+test("says nothing of what earlier hands said", async () => {
+  const start = (dataDir: string) =>
+    handsSpawner({ dataDir, command: process.execPath, args: ["-e", "process.exit(3)"], env: {} });
+  await using world = await openMarkingWorld(start);
+  await writeFile(join(world.dataDir, "hands.log"), "of another session\n");
+  await expect(world.hands.locate("hand_1", never())).rejects.toThrow(
+    /exit code 3\), without a word/,
+  );
+});
+
+test("starts hands again that were killed while they started", async () => {
+  const script = (dataDir: string) => `
+    import { existsSync, writeFileSync } from "node:fs";
+    const died = ${JSON.stringify(join(dataDir, "died"))};
+    if (!existsSync(died)) {
+      writeFileSync(died, "");
+      process.kill(process.pid, "SIGKILL");
+    }
+    process.argv.push(...${JSON.stringify(markingHandsArgs({ dataDir }).slice(-2))});
+    await import(${JSON.stringify(join(import.meta.dirname, "../fake/marking-hands-main.ts"))});
+  `;
+  const start = (dataDir: string) => {
+    const args = ["--conditions=source", "--input-type=module", "-e", script(dataDir)];
+    return handsSpawner({ dataDir, command: process.execPath, args, env: {} });
+  };
+  await using world = await openMarkingWorld(start);
+  expect(await world.hands.locate("hand_1", never())).toMatchObject({ hand_id: "hand_1" });
+});
+
 test("says that a program that is not there cannot be run", async () => {
   const start = (dataDir: string) =>
     handsSpawner({ dataDir, command: "/nowhere/node", args: [], env: {} });
