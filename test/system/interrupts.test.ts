@@ -181,6 +181,37 @@ describe.concurrent("an interrupt", () => {
   });
 });
 
+describe.concurrent("interrupts and messages in any order", () => {
+  test("lose no message and take each up once, in the order of their arrival", async () => {
+    const talk = await Conversation.open(world());
+    const sent: string[] = [];
+    for (let index = 0; index < 30; index++) {
+      if (index % 3 === 2) await talk.interrupt();
+      else await talk.say(sent[sent.push(`message ${index}`) - 1] ?? "");
+    }
+    await talk.say("the last");
+    const history = await until("the last answer", async () => {
+      const events = await talk.history();
+      return messagesOf(events).some((text) => text.endsWith("the last")) ? events : undefined;
+    });
+    const taken = history.filter(isType("user.message")).map(({ content }) => content);
+    expect(taken).toEqual([...sent, "the last"].map((text) => [{ type: "text", text }]));
+    expect(history.filter((event) => event.type === "user.interrupt")).toHaveLength(10);
+    expect(history.filter(isType("session.error"))).toEqual([]);
+  });
+
+  test("that come at once end one turn; those left over change nothing", async () => {
+    const talk = await Conversation.open(world());
+    await talk.say(script({ ...answer("too late"), pacing: NEVER }));
+    await talk.event(isType("span.model_request_start"));
+    await Promise.all(Array.from({ length: 5 }, () => talk.interrupt()));
+    await talk.say("go on");
+    const history = await talk.afterTurns(2);
+    expect(history.filter((event) => event.type === "user.interrupt")).toHaveLength(5);
+    expect(messagesOf(history)).toEqual(["You said: go on"]);
+  });
+});
+
 describe.concurrent("a message in a running turn", () => {
   test("is taken up with the results of the call before it, and the session is not idle between", async () => {
     const talk = await Conversation.open(world());

@@ -1,10 +1,18 @@
-import { rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { answer, startMessagesApi } from "@drover/testing";
+import { answer, startMessagesApi, toolCall } from "@drover/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { drover, temporaryFolder } from "../support/drover.ts";
-import { Conversation, isType, messagesOf, typesOf, userMessage } from "./support/conversation.ts";
+import {
+  Conversation,
+  isType,
+  messagesOf,
+  resultsOf,
+  typesOf,
+  userMessage,
+} from "./support/conversation.ts";
+import { longSleep, processesWith } from "./support/host.ts";
 import { lastWords, script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { errorOf, send } from "./support/wire.ts";
@@ -12,10 +20,8 @@ import { World } from "./support/world.ts";
 
 test("a full disk is answered with 503 and its reason, and all goes on once there is room", async () => {
   const world = await newWorld();
-  // The server's own: nobody else's files are in its way.
-  const disk = ["--size", String(12 * 1024 * 1024), "--tmpfs", world.data];
-  await world.start(["bwrap", "--dev-bind", "/", "/", "--die-with-parent", ...disk]);
-  const filler = join(`/proc/${world.pid}/root`, world.data, "filler");
+  const disk = await startOnSmallDisk(world);
+  const filler = join(disk, "filler");
   const talk = await Conversation.open(world);
   const events = `/v1/sessions/${talk.id}/events`;
   await talk.say(
@@ -60,6 +66,39 @@ test("a full disk is answered with 503 and its reason, and all goes on once ther
   expect(history.filter(isType("session.error"))).toEqual([]);
 });
 
+test("a command that ends on a full disk keeps its result until there is room", async () => {
+  const world = await newWorld();
+  const disk = await startOnSmallDisk(world);
+  const filler = join(disk, "filler");
+  onTestFinished(() => {
+    process.kill(JSON.parse(readFileSync(join(disk, "hands.json"), "utf8")).pid, "SIGKILL");
+  });
+  const talk = await Conversation.open(world);
+  const marker = longSleep();
+  const command = `echo begun; timeout 1.5 sleep ${marker}; echo over; echo x > here || echo no room`;
+  await talk.say(
+    script(
+      answer(toolCall("bash", { command })),
+      answer(toolCall("bash", { command: "ls" })),
+      answer("done"),
+    ),
+  );
+  await until("the command", () => processesWith(marker)[0]);
+  fill(filler);
+  await until("its end", () => processesWith(marker).length === 0 || undefined);
+  await until("the failure", async () => {
+    return (await send(world, { method: "GET", path: "/health" })).status === 503 || undefined;
+  });
+  const during = typesOf(await talk.history());
+  expect(during).not.toContain("agent.tool_result");
+  rmSync(filler);
+  const history = await talk.afterTurns(1);
+  expect(typesOf(history).slice(0, during.length)).toEqual(during);
+  expect(resultsOf(history)[0]?.text).toMatch(/^begun\nover\n.*no room$/s);
+  expect(resultsOf(history)).toHaveLength(2);
+  expect(messagesOf(history)).toEqual(["done"]);
+});
+
 test("a database of a newer Drover is refused with a sentence, and left as it is", async () => {
   const world = await newWorld();
   await world.start();
@@ -94,6 +133,13 @@ async function newWorld(): Promise<World> {
     expect(refusals).toEqual([]);
   });
   return world;
+}
+
+/** Answers where the server's data folder, a disk of its own, is seen from here. */
+async function startOnSmallDisk(world: World): Promise<string> {
+  const disk = ["--size", String(12 * 1024 * 1024), "--tmpfs", world.data];
+  await world.start(["bwrap", "--dev-bind", "/", "/", "--die-with-parent", ...disk]);
+  return join(`/proc/${world.pid}/root`, world.data);
 }
 
 function fill(file: string): void {
