@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { fold } from "../core/session/fold.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { FOLD_VERSION } from "../core/session/state.ts";
+import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { createBrainWorld } from "../testing/brain.ts";
 import { brokenLogRules } from "../testing/log-rules.ts";
 
@@ -161,6 +162,39 @@ describe("a session is never stuck", () => {
     await brain.send(key, "still there?");
     await brain.run();
     expect(brokenLogRules(await brain.log(key))).toEqual([]);
+  });
+
+  test("when a turn is given up, a call of it that still runs is ended", async () => {
+    const started = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    await using brain = await createBrainWorld({
+      script: [answer(toolCall("bash", { command: "sleep 1000" })), answer(text("hi"))],
+      tools: {
+        bash: async (_call, signal) => {
+          started.resolve();
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          ended.resolve();
+          return "never seen";
+        },
+      },
+    });
+    const key = await brain.newSession();
+    await brain.send(key, "poison");
+    // The first process hangs with the call that it has sent and hears of nothing; those that follow
+    // die at once.
+    const deaf = new LocalAnnouncements(() => undefined);
+    void brain.run(0, { ...brain.deps, announcements: deaf });
+    await started.promise;
+    // An interrupt that waits makes the call one that is to be cancelled, which is another action.
+    await brain.send(key, "interrupt");
+    for (let process = 0; process < 5; process++) await brain.run(3);
+    await brain.run();
+    await ended.promise;
+    const results = (await brain.log(key)).flatMap((event) =>
+      event.type === "agent.tool_result" ? [event.private.reason] : [],
+    );
+    expect(results).toEqual(["turn_failed"]);
+    expect(brain.hands.settledCalls).toHaveLength(1);
   });
 
   test("when the loop itself has a bug, the turn ends with a visible error", async () => {

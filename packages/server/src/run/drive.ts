@@ -6,6 +6,7 @@ import type { OutputFile } from "../core/ports/hands.ts";
 import type { Claim } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
+import { threadState } from "../core/session/state.ts";
 import { decide } from "./decide.ts";
 import type { DriveDeps } from "./deps.ts";
 import { type Effect, perform, type Settlement } from "./effects.ts";
@@ -105,7 +106,7 @@ class SessionDriver {
     this.#deps.log.error({ session_id: sessionId, claims: this.#claim.claims }, "turn given up");
     const message =
       "The server ended several times while it worked on this turn, which was given up.";
-    await this.#append(giveUpDrafts(state, { message, cause: "poison" }, drafting), []);
+    await this.#endTurn(giveUpDrafts(state, { message, cause: "poison" }, drafting));
   }
 
   /** Appends what has been decided and what has come back, then sees to the effects. */
@@ -203,21 +204,32 @@ class SessionDriver {
     this.#deps.log.error({ session_id: sessionId, err: error }, "turn failed");
     this.#inFlight.abort();
     await this.#view.refresh();
-    const open = this.#actions();
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const message = "An internal error ended this turn. The next message starts a new one.";
     const drafts = giveUpDrafts(this.#view.state, { message, cause }, this.#drafting());
-    await this.#cancelCalls(open);
-    await this.#append(drafts, []);
+    await this.#endTurn(drafts);
   }
 
-  async #cancelCalls(actions: ReturnType<typeof nextActions>): Promise<void> {
+  /**
+   * Gives the turn up with these drafts. Its calls are told to end and not waited for: they may be
+   * what the turn cannot get over.
+   */
+  async #endTurn(drafts: readonly EventDraft[]): Promise<void> {
+    const { hands } = this.#deps;
+    const calls = this.#sentCalls();
+    await Promise.all(calls.map((call) => hands.cancel(call)));
+    await this.#append(drafts, []);
+    for (const call of calls) void this.#tell(() => hands.settle(call));
+  }
+
+  /** The calls that were sent to hands and are not answered. */
+  #sentCalls() {
+    const { state, session } = this.#view;
     const { epoch, sessionId } = this.#claim;
-    const calls = actions.filter((action) => action.kind === "await_call");
-    await Promise.all(
-      calls.map(({ callId, handsBoot }) => {
-        return this.#deps.hands.cancel({ sessionId, callId, handsBoot, epoch });
-      }),
+    return threadState(state, session.thread_id).calls.flatMap(({ id, started, answered }) =>
+      started === null || answered
+        ? []
+        : [{ sessionId, callId: id, handsBoot: started.handsBoot, epoch }],
     );
   }
 
