@@ -90,7 +90,7 @@ async function attach(store: Store, key: SessionKey, session: SessionRecord): Pr
   // Most readers come before their input; they cost no write.
   if (session.input_seq === null) return session.last_seq;
   try {
-    const inputSeq = await store.write((tx) => tx.sessions.attachStream(key, LATE_MS));
+    const inputSeq = await store.writeUnsynced((tx) => tx.sessions.attachStream(key, LATE_MS));
     return Math.min(inputSeq ?? session.last_seq, session.last_seq);
   } catch (error) {
     // Reading goes on while nothing can be written; such a stream is live only.

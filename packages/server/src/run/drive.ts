@@ -157,17 +157,19 @@ class SessionDriver {
     const checkpoint = view.checkpoint();
     const outputs = settlements.flatMap((settlement) => settlement.outputs ?? []);
     deps.failPoint("serve.append.before");
-    const committed = await this.#write(async (tx) => {
-      await this.#putOutputs(tx, outputs);
-      return await tx.events.append({
-        ...view.key,
-        epoch: this.#claim.epoch,
-        drafts: decision.drafts,
-        status: decision.status,
-        totals: decision.totals,
-        ...(checkpoint !== undefined && { checkpoint }),
-      });
-    });
+    const committed = await this.#persist(() =>
+      deps.store.write(async (tx) => {
+        await this.#putOutputs(tx, outputs);
+        return await tx.events.append({
+          ...view.key,
+          epoch: this.#claim.epoch,
+          drafts: decision.drafts,
+          status: decision.status,
+          totals: decision.totals,
+          ...(checkpoint !== undefined && { checkpoint }),
+        });
+      }),
+    );
     deps.failPoint("serve.append.after");
     await view.committed(committed);
     for (const { committed: tell } of settlements) void this.#tell(tell);
@@ -186,10 +188,10 @@ class SessionDriver {
   }
 
   /** While the store cannot write, the drive waits with what it has, and goes on by itself later. */
-  async #write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+  async #persist<T>(write: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await this.#deps.store.write(work);
+        return await write();
       } catch (error) {
         if (!(error instanceof StoreUnavailableError) || this.#signal.aborted) throw error;
         const { clock } = this.#deps;
@@ -237,8 +239,11 @@ class SessionDriver {
     const { key, state } = this.#view;
     const { epoch } = this.#claim;
     this.#deps.failPoint("serve.release.before");
-    const isReleased = await this.#write((tx) =>
-      tx.queue.release({ ...key, epoch, seenSeq: state.seq, wakeAt }),
+    // Not synced: a release that is lost is found out and done again by the next claim.
+    const isReleased = await this.#persist(() =>
+      this.#deps.store.writeUnsynced((tx) =>
+        tx.queue.release({ ...key, epoch, seenSeq: state.seq, wakeAt }),
+      ),
     );
     this.#deps.failPoint("serve.release.after");
     return isReleased;

@@ -73,7 +73,8 @@ export class Scheduler {
     try {
       // Asked within the transaction: whoever owns the store next ends all leases in one of its own,
       // so a process that was frozen just here cannot claim a session after that and take it along.
-      return await this.#deps.store.write(async (tx) =>
+      // Not synced: whatever is appended under the lease is on disk after the claim or not at all.
+      return await this.#deps.store.writeUnsynced(async (tx) =>
         ownsStore() ? await tx.queue.claim({ holder, leaseMs, limit }) : [],
       );
     } catch (error) {

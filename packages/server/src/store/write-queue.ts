@@ -12,7 +12,8 @@ const WAITING_WORKS_MAX = 20_000;
 
 /** One connection that writes, driven synchronously. */
 export interface WriteEngine {
-  begin(): void;
+  /** `isSynced` false: the commit need not be on disk when it returns. */
+  begin(isSynced: boolean): void;
   commit(): void;
   rollback(): void;
   savepoint(): void;
@@ -46,6 +47,7 @@ interface Job {
   resolve(): void;
   reject(error: unknown): void;
   readonly touched: Touched;
+  readonly isSynced: boolean;
 }
 
 type Outcome = { readonly job: Job; readonly error?: unknown };
@@ -69,13 +71,15 @@ export class WriteQueue {
     this.#options = options;
   }
 
-  write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+  /** `isSynced` false: the caller can do without the commit being on disk; see `Store.writeUnsynced`. */
+  write<T>(work: (tx: StoreTransaction) => Promise<T>, isSynced = true): Promise<T> {
     if (this.#closed) return Promise.reject(new Error("the store is closed"));
     if (this.#waiting.length >= WAITING_WORKS_MAX) return Promise.reject(overloaded());
     return new Promise<T>((resolve, reject) => {
       let value: { readonly of: T } | undefined;
       this.#waiting.push({
         touched: new Touched(),
+        isSynced,
         run: async (tx) => {
           value = { of: await work(tx) };
         },
@@ -118,9 +122,10 @@ export class WriteQueue {
   async #runGroup(): Promise<void> {
     const { engine } = this.#options;
     const outcomes: Outcome[] = [];
+    const isSynced = this.#waiting.some((job) => job.isSynced);
     try {
-      engine.begin();
-      await this.#runJobs(outcomes);
+      engine.begin(isSynced);
+      await this.#runJobs(outcomes, isSynced);
       if (!engine.isOpen()) throw engine.fault() ?? new Error("the transaction was given up");
       // While writing fails, any work finds out whether it works again, and only with room to spare:
       // else the last free pages would make it work and fail by turns.
@@ -132,13 +137,15 @@ export class WriteQueue {
     }
   }
 
-  async #runJobs(outcomes: Outcome[]): Promise<void> {
+  async #runJobs(outcomes: Outcome[], isSynced: boolean): Promise<void> {
     const { engine } = this.#options;
     const watch = this.#watchForStalls();
     try {
       while (outcomes.length < GROUP_WORKS && engine.load() < GROUP_BYTES) {
-        const job = this.#waiting.shift();
-        if (job === undefined) return;
+        const [job] = this.#waiting;
+        // One that came after `begin` and asks for more than this commit does waits for the next.
+        if (job === undefined || (job.isSynced && !isSynced)) return;
+        this.#waiting.shift();
         outcomes.push(await this.#runJob(job));
         if (!engine.isOpen()) return;
       }

@@ -57,6 +57,7 @@ export function mortalStore(store: Store, mortal: Mortal): Store {
     files: store.files,
     apiKeys: store.apiKeys,
     write: (work) => mortal.outside("write", () => store.write(work)),
+    writeUnsynced: (work) => mortal.outside("write", () => store.writeUnsynced(work)),
     failure: () => store.failure(),
     close: () => store.close(),
   };

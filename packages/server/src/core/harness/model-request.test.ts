@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { committed, startedTurn, testDrafting, text } from "../../testing/logs.ts";
+import {
+  committed,
+  responded,
+  startedTurn,
+  testDrafting,
+  text,
+  toolUse,
+  userMessage,
+} from "../../testing/logs.ts";
 import { testSession } from "../../testing/session.ts";
 import { modelRequest } from "./model-request.ts";
 import { DEFAULT_POLICIES } from "./policies.ts";
@@ -37,4 +45,21 @@ test("an effort is sent to the models that take one", () => {
   const of = (model: string) => request(testSession({ model }));
   expect(of("claude-opus-5-5")).toMatchObject({ effort: "high" });
   expect(of("claude-haiku-4-5")).not.toHaveProperty("effort");
+});
+
+test("a conversation with calls is sent with a tool, also when the agent has none any more", () => {
+  const drafting = testDrafting();
+  const log = [
+    ...startedTurn(drafting),
+    ...responded(drafting, [toolUse("toolu_1", "bash")]),
+    userMessage(drafting, "go on"),
+  ];
+  const { tools, system } = modelRequest(
+    testSession({ system: null }),
+    committed(log),
+    [],
+    DEFAULT_POLICIES,
+  );
+  expect(tools).toMatchObject([{ name: "no_tool" }]);
+  expect(system).toEqual([]);
 });

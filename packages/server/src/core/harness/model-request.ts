@@ -1,9 +1,19 @@
-import type { ModelRequest, ModelTool } from "../ports/model.ts";
+import type { ModelMessage, ModelRequest, ModelTool } from "../ports/model.ts";
 import type { SessionRecord } from "../ports/sessions.ts";
 import type { LogEvent } from "../session/log-event.ts";
 import { contextMessages } from "./context.ts";
 import type { Policies } from "./policies.ts";
 import { systemBlocks } from "./system-prompt.ts";
+
+/**
+ * Stands where an agent has no tools but its conversation has calls, of tools that were taken from it
+ * or that it made up: the API takes no such conversation without a definition.
+ */
+const NO_TOOL: ModelTool = {
+  name: "no_tool",
+  description: "There are no tools any more. Do not call any: calls are refused.",
+  input_schema: { type: "object", properties: {} },
+};
 
 /** The request for the next response of a session, from its log and what it was made with. */
 export function modelRequest(
@@ -13,14 +23,19 @@ export function modelRequest(
   policies: Policies,
 ): ModelRequest {
   const { model } = session.agent;
+  const messages = contextMessages(events);
   const takesEffort = !policies.modelsWithoutEffort.test(model.id);
   return {
     model: model.id,
     system: systemBlocks(session, tools.length > 0),
-    messages: contextMessages(events),
-    tools,
+    messages,
+    tools: tools.length === 0 && messages.some(hasCall) ? [NO_TOOL] : tools,
     max_tokens: policies.maxTokens,
     ...(model.effort !== undefined && takesEffort && { effort: model.effort.type }),
     ...(model.speed !== undefined && { speed: model.speed }),
   };
+}
+
+function hasCall({ content }: ModelMessage): boolean {
+  return content.some((block) => block.type === "tool_use");
 }

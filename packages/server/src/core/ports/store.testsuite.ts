@@ -136,6 +136,27 @@ export function testStore(open: OpenStore): void {
       expect(world.heard).toEqual([]);
     });
 
+    test("keeps the order of writes that need not be on disk at once and those that must", async () => {
+      await using world = await open();
+      const { store } = world;
+      const session = newSession();
+      const sent = [
+        store.writeUnsynced((tx) => tx.sessions.insert(session)),
+        store.write((tx) => tx.events.accept(keyOf(session), [message("first")])),
+        store.writeUnsynced((tx) => tx.events.accept(keyOf(session), [message("second")])),
+      ];
+      await Promise.all(sent);
+      const late = store.writeUnsynced((tx) =>
+        tx.events.accept(keyOf(session), [message("third")]),
+      );
+      await store.write((tx) => tx.events.accept(keyOf(session), [message("fourth")]));
+      await late;
+      const inbox = await store.events.getInbox(keyOf(session));
+      expect(inbox.map((event) => event.public)).toEqual(
+        ["first", "second", "third", "fourth"].map((text) => message(text).public),
+      );
+    });
+
     test("lets the neighbours of a failing work in the same commit succeed", async () => {
       await using world = await open();
       const { store } = world;

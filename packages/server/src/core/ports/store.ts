@@ -35,6 +35,12 @@ export interface Store {
   /** The work must await nothing but the transaction: others wait for it. It is failed if it does. */
   write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
   /**
+   * As `write`, but may resolve before the commit is on disk. It survives the death of the process; a
+   * loss of power may take it, yet never without everything that was written after it. For what would
+   * only be done again.
+   */
+  writeUnsynced<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
+  /**
    * Undefined while writes work; otherwise a sentence that says why they do not. Any `write`, even of
    * a work that does nothing, finds out whether they work again.
    */

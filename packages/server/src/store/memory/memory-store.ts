@@ -53,6 +53,10 @@ export class MemoryStore implements Store {
     return this.#queue.write(work);
   }
 
+  writeUnsynced<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+    return this.#queue.write(work, false);
+  }
+
   failure(): string | undefined {
     return this.#queue.failure();
   }

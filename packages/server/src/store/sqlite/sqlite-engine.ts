@@ -19,6 +19,8 @@ export class SqliteEngine implements WriteEngine {
   readonly #isFenced: boolean;
   readonly #runner: SqliteRunner;
   readonly #commands: Readonly<Record<Command, Statement<[]>>>;
+  /** As the connection is opened. */
+  #isSynced = true;
   #fault: unknown;
 
   constructor(database: Database, clock: Clock, isFenced: boolean) {
@@ -39,7 +41,11 @@ export class SqliteEngine implements WriteEngine {
     };
   }
 
-  begin(): void {
+  begin(isSynced: boolean): void {
+    if (isSynced !== this.#isSynced) {
+      this.#database.pragma(`synchronous = ${isSynced ? "full" : "normal"}`);
+      this.#isSynced = isSynced;
+    }
     this.#fault = undefined;
     this.#runner.resetLoad();
     this.#commands.begin.run();

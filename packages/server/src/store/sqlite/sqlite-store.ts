@@ -42,6 +42,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   return {
     ...readersOf(new SqliteRunner(reader)),
     write: (work) => queue.write(work),
+    writeUnsynced: (work) => queue.write(work, false),
     failure: () => queue.failure(),
     close: async () => {
       await queue.close();
