@@ -56,6 +56,32 @@ describe.concurrent("an answer", () => {
   });
 });
 
+describe.concurrent("an agent without tools", () => {
+  test("that calls one all the same is refused, and can be spoken to after that", async () => {
+    const talk = await Conversation.open(world(), { tools: [] });
+    await talk.say(script(answer(toolCall("hammer", { nail: 1 })), answer("done")));
+    const history = await talk.afterTurns(1);
+    expectAnswered(history);
+    expect(messagesOf(history)).toEqual(["done"]);
+    await expectNextTurnWorks(talk);
+  });
+
+  test("any more, whose tools were taken away, can still be spoken to", async () => {
+    const talk = await Conversation.open(world());
+    const call = answer(toolCall("bash", { command: "echo once" }));
+    await talk.say(script(call, answer("done")));
+    await talk.afterTurns(1);
+    await world().client.beta.sessions.update(talk.id, { agent: { tools: [] } });
+    await talk.say(script(call, answer("done")));
+    const history = await talk.afterTurns(2);
+    expect(resultsOf(history)).toEqual([
+      { text: "once", isError: false },
+      { text: expect.stringContaining("not available"), isError: true },
+    ]);
+    expect(messagesOf(history)).toEqual(["done", "done"]);
+  });
+});
+
 describe.concurrent("a tool call", () => {
   test.each<[string, ReturnType<typeof toolCall>, RegExp]>([
     ["of a tool that does not exist", toolCall("hammer", { nail: 1 }), /not available/],

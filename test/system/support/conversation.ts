@@ -12,6 +12,8 @@ export type { SessionEvent, StreamEvent };
 export const MODEL = "claude-sonnet-4-6";
 
 type SessionOptions = Omit<SessionCreateParams, "agent" | "environment_id"> & {
+  /** The agent's; the built-in ones unless given. */
+  readonly tools?: [];
   readonly environment?: Parameters<Anthropic["beta"]["environments"]["create"]>[0]["config"];
 };
 
@@ -26,12 +28,12 @@ export class Conversation {
   }
 
   static async open(world: World, options: SessionOptions = {}): Promise<Conversation> {
-    const { environment: config, ...rest } = options;
+    const { tools, environment: config, ...rest } = options;
     const { client } = world;
     const agent = await client.beta.agents.create({
       name: "worker",
       model: MODEL,
-      tools: [{ type: "agent_toolset_20260401" }],
+      tools: tools ?? [{ type: "agent_toolset_20260401" }],
     });
     const environment = await client.beta.environments.create({
       name: `environment of ${agent.id}`,

@@ -12,7 +12,7 @@ import {
 } from "@drover/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { responseOf, testModel, type WantedAnswer } from "../core/ports/model.testsuite.ts";
-import type { ModelObserver, ModelRequest } from "../core/ports/model.ts";
+import type { ModelObserver, ModelRequest, ModelTool } from "../core/ports/model.ts";
 import { Secret } from "../lib/secret.ts";
 import { AnthropicModel, type AnthropicModelOptions } from "./anthropic.ts";
 
@@ -26,13 +26,21 @@ const FAULTS: Readonly<Record<NonNullable<WantedAnswer["fail"]>, Fault>> = {
   request_failed: { type: "status", status: 400, error_type: "invalid_request_error" },
 };
 
+const BASH: ModelTool = {
+  name: "bash",
+  description: "runs",
+  input_schema: { type: "object" },
+};
+
 describe("AnthropicModel", () => {
   testModel(async () => {
     const api = await startMessagesApi();
     return {
       model: modelOf(api),
-      request: (answers) =>
-        requestOf(`go on\n#script ${JSON.stringify(answers.map(wantedAnswer))}`),
+      request: (answers) => ({
+        ...requestOf(`go on\n#script ${JSON.stringify(answers.map(wantedAnswer))}`),
+        tools: [BASH],
+      }),
       close: async () => {
         await api.close();
         expect(api.refusals).toEqual([]);
@@ -45,7 +53,7 @@ describe("AnthropicModel", () => {
     const request: ModelRequest = {
       ...requestOf("hello"),
       system: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }],
-      tools: [{ name: "bash", description: "runs", input_schema: { type: "object" } }],
+      tools: [BASH],
       effort: "low",
       speed: "fast",
     };

@@ -200,7 +200,7 @@ const CASES: Readonly<Record<string, { breaks: Case; near: Case }>> = {
     { tools: [tool("a")], tool_choice: { type: "tool", name: "a" } },
   ),
   "tool-choice-without-tools": pair(
-    { tool_choice: { type: "any" } },
+    { tools: [], tool_choice: { type: "any" } },
     { tools: [tool("a")], tool_choice: { type: "any" } },
   ),
   "tool-choice-known": pair(
@@ -210,6 +210,10 @@ const CASES: Readonly<Record<string, { breaks: Case; near: Case }>> = {
   "tool-use-id-pattern": pair(
     { messages: [user("a"), assistant([toolUse("1:2")]), user([toolResult("1:2")])] },
     { messages: [user("a"), assistant([toolUse("1-2")]), user([toolResult("1-2")])] },
+  ),
+  "tools-defined": pair(
+    { tools: [], messages: [user("a"), assistant([toolUse("1")]), user([toolResult("1")])] },
+    { tools: [], messages: [user("a"), assistant("b"), user("c")] },
   ),
   "tool-use-unique": pair(
     { messages: [...called(toolResult("1")), ...called(toolResult("1")).slice(1)] },
@@ -321,7 +325,7 @@ const CASES: Readonly<Record<string, { breaks: Case; near: Case }>> = {
   ),
   "prompt-too-long": {
     breaks: { body: request({ messages: [user("a".repeat(4_000))] }), contextTokens: 1_000 },
-    near: { body: request({ messages: [user("a".repeat(3_500))] }), contextTokens: 1_000 },
+    near: { body: request({ messages: [user("a".repeat(3_200))] }), contextTokens: 1_000 },
   },
   "output-does-not-fit": {
     breaks: { body: request({ max_tokens: 990 }), contextTokens: 990 },
@@ -399,7 +403,8 @@ function pair(breaks: JsonObject, near: JsonObject) {
 }
 
 function request(over: JsonObject = {}): JsonObject {
-  return { model: CURRENT, max_tokens: 100, messages: [user("hello")], ...over };
+  const messages = [user("hello")];
+  return { model: CURRENT, max_tokens: 100, messages, tools: [tool("any")], ...over };
 }
 
 function fastHeaders() {

@@ -27,6 +27,7 @@ const HELLO = {
   max_tokens: 1_000,
   messages: [{ role: "user" as const, content: "hello" }],
 };
+const BASH: Anthropic.Tool = { name: "bash", input_schema: { type: "object" } };
 
 test("the official client reads a streamed answer with every kind of block", async () => {
   const { api, client } = await start({
@@ -83,6 +84,7 @@ test("thinking comes back only as it was made, with the tool's result after it",
   const again = (content: Anthropic.ContentBlock[]) =>
     client.messages.create({
       ...HELLO,
+      tools: [BASH],
       messages: [
         ...HELLO.messages,
         { role: "assistant", content: content as Anthropic.ContentBlockParam[] },
@@ -191,7 +193,7 @@ test("a user message can carry its script, and faults that pass", async () => {
   const messages: Anthropic.MessageParam[] = [
     { role: "user", content: `go on\n#script ${JSON.stringify(script)}` },
   ];
-  const ask = () => client.messages.create({ ...HELLO, messages });
+  const ask = () => client.messages.create({ ...HELLO, tools: [BASH], messages });
   await expect(ask()).rejects.toMatchObject({ status: 529 });
   const first = await ask();
   expect(first.content).toMatchObject([{ type: "tool_use", name: "bash" }]);

@@ -1,5 +1,13 @@
 import { DOCS, type Rule } from "./rule.ts";
-import { type BlockView, firstDouble, firstOf, type MessageView, messagesOf } from "./shape.ts";
+import {
+  type BlockView,
+  field,
+  firstDouble,
+  firstOf,
+  listOf,
+  type MessageView,
+  messagesOf,
+} from "./shape.ts";
 
 const TOOL_USE_DOCS = `${DOCS}/agents-and-tools/tool-use/handle-tool-calls`;
 const ID_PATTERN = /^[a-zA-Z0-9_-]+$/;
@@ -89,6 +97,20 @@ export const TOOL_PAIR_RULES: readonly Rule[] = [
           ? `${at}: \`tool_result\` blocks must come first in the content of a message that follows \`tool_use\` blocks`
           : undefined;
       }),
+  },
+  {
+    id: "tools-defined",
+    source:
+      'API validation: "Requests which include `tool_use` or `tool_result` blocks must define tools."',
+    description: "A conversation that has tool uses is sent with tools.",
+    check: ({ body }) => {
+      const isUsed = messagesOf(body).some(
+        (message) => of(message, "tool_use").length + of(message, "tool_result").length > 0,
+      );
+      return isUsed && listOf(field(body, "tools")).length === 0
+        ? "Requests which include `tool_use` or `tool_result` blocks must define tools."
+        : undefined;
+    },
   },
 ];
 
