@@ -1,23 +1,24 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import Anthropic from "@anthropic-ai/sdk";
 import { readHandsFile } from "../../../packages/server/src/hands/protocol/hands-file.ts";
 import { keepTrackOf, keepTrackOfPid, killChild } from "./children.ts";
 import { nowMs, sleep, within } from "./clock.ts";
 import type { Model } from "./model.ts";
 
-const DROVER = fileURLToPath(new URL("../../../packages/server/bin/drover.js", import.meta.url));
 const PRELOAD = new URL("../memory-on-signal.ts", import.meta.url).href;
 const API_KEY = "key-of-the-benchmark";
 const START_MS = 30_000;
 const STOP_MS = 30_000;
 const COLLECT_MS = 30_000;
+const LOG_TAIL_CHARS = 2_000;
 
 export interface ServerOptions {
+  /** The `drover.js` of the build that is measured. */
+  readonly program: string;
   readonly data: string;
   readonly model: Model;
   /** Any free one unless given. */
@@ -43,11 +44,12 @@ export interface Server extends AsyncDisposable {
 }
 
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const log = openSync(join(options.data, "..", "servers.log"), "a");
+  const logFile = join(options.data, "..", "servers.log");
+  const log = openSync(logFile, "a");
   const spawnedMs = nowMs();
   const flags = options.canCollect === true ? ["--expose-gc", "--import", PRELOAD] : [];
   const child = keepTrackOf(
-    spawn(process.execPath, [...flags, DROVER, "serve"], {
+    spawn(process.execPath, [...flags, options.program, "serve"], {
       stdio: ["ignore", "pipe", log],
       env: environment(options),
     }),
@@ -55,7 +57,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   closeSync(log);
   if (child.stdout === null) throw new Error("the server has no stdout");
   const lines = createInterface(child.stdout);
-  const first = await within(START_MS, "the start of a server", nextLine(lines, child));
+  const first = await within(
+    START_MS,
+    "the start of a server",
+    nextLine({ lines, child, logFile }),
+  );
   const { url } = JSON.parse(first);
   return {
     url,
@@ -65,7 +71,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     listeningMs: nowMs(),
     client: new Anthropic({ baseURL: url, apiKey: API_KEY, maxRetries: 0 }),
     collectGarbage: async () => {
-      const collected = nextLine(lines, child);
+      const collected = nextLine({ lines, child, logFile });
       child.kill("SIGUSR2");
       const line = await within(COLLECT_MS, "a collection of garbage", collected);
       const { heapUsed, external }: NodeJS.MemoryUsage = JSON.parse(line);
@@ -106,10 +112,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function nextLine(lines: Interface, child: ChildProcess): Promise<string> {
+interface Output {
+  readonly lines: Interface;
+  readonly child: ChildProcess;
+  readonly logFile: string;
+}
+
+async function nextLine({ lines, child, logFile }: Output): Promise<string> {
   const gone = new AbortController();
   const exited = once(child, "exit", { signal: gone.signal }).then(([code, signal]) => {
-    throw new Error(`the server ended (${signal ?? code}); see servers.log`);
+    const tail = readFileSync(logFile, "utf8").slice(-LOG_TAIL_CHARS);
+    throw new Error(`the server ended (${signal ?? code}); the end of its log:\n${tail}`);
   });
   // Once the line is there nobody waits for the end any more, and giving up on it is no failure.
   exited.catch(() => undefined);

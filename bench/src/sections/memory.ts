@@ -39,8 +39,8 @@ export async function measureMemory(world: World): Promise<Section> {
   const running = await settled(server);
 
   const grown = (name: string, from: Bytes, to: Bytes) => [
-    mean({ name, unit: "KB" }, n, (to.resident - from.resident) / 1024 / n),
-    mean({ name: "· of it in use by V8", unit: "KB" }, n, (to.inUse - from.inUse) / 1024 / n),
+    mean({ name, unit: "KB" }, n, (to.inUse - from.inUse) / 1024 / n),
+    mean({ name: "· resident", unit: "KB" }, n, (to.resident - from.resident) / 1024 / n),
   ];
   return {
     title: "Memory of the server",
@@ -48,15 +48,11 @@ export async function measureMemory(world: World): Promise<Section> {
       ...grown("an idle session that nobody watches", start, idle),
       ...grown("an idle session, more with an open stream", idle, watched),
       ...grown("a running session (waits for its model, not watched)", alone, running),
-      mean(
-        { name: "the server before any of them, resident", unit: "MB" },
-        1,
-        start.resident / 1e6,
-      ),
-      mean({ name: "· of it in use by V8", unit: "MB" }, 1, start.inUse / 1e6),
+      mean({ name: "the server before any of them", unit: "MB" }, 1, start.inUse / 1e6),
+      mean({ name: "· resident", unit: "MB" }, 1, start.resident / 1e6),
     ],
     notes: [
-      `Growth of the server's process by ${n} sessions that have had one turn each, after a collection of garbage: its resident memory, in which V8's room for new objects grows as well, and what is in use in V8's heap and outside it for V8. ${world.plan.memory.warmUp} turns come first. A mean over all sessions: no percentiles.`,
+      `Growth of the server's process by ${n} sessions that have had one turn each, after a collection of garbage and after ${world.plan.memory.warmUp} other turns: what is in use in V8's heap and outside of it for V8, and the resident memory, which also has what V8 holds in reserve and may therefore not grow at all. A mean over all sessions: no percentiles.`,
     ],
   };
 }

@@ -1,5 +1,5 @@
 import type { Answer } from "../../../packages/testing/src/index.ts";
-import { nowMs } from "../lib/clock.ts";
+import { nowMs, sleep } from "../lib/clock.ts";
 import { type HostShell, openHostShell } from "../lib/host-shell.ts";
 import { atMost, distribution, type Measurement, type Section } from "../lib/measurement.ts";
 import { childTrees, proportionalBytes } from "../lib/proc.ts";
@@ -11,6 +11,8 @@ import type { World } from "../lib/world.ts";
 /** Sandboxes that are left alive, to see what they take. */
 const KEPT = 20;
 const NAP = "sleep 0.05";
+const DISPOSE_MS = 10_000;
+const LOOK_MS = 50;
 
 const SAY: Answer = { content: [{ type: "text", text: "Done." }] };
 const ANSWERS: readonly Answer[] = [bash("true"), bash("true"), bash(NAP), SAY];
@@ -77,18 +79,29 @@ async function timeCommands(
 
 /** What idle sandboxes take, shared pages by their share; the hands' own process is not in it. */
 async function memoryOf(data: string, expected: number): Promise<Measurement> {
-  const hands = await handsPid(data);
-  const trees = hands === undefined ? [] : childTrees(hands);
-  if (trees.length !== expected) {
-    throw new Error(`there are ${trees.length} sandboxes and not ${expected}`);
-  }
-  const megabytes = trees.map(
+  const megabytes = (await sandboxesLeft(data, expected)).map(
     (pids) => pids.reduce((sum, pid) => sum + proportionalBytes(pid), 0) / 1e6,
   );
   return distribution(
     { name: "memory of an idle sandbox (PSS)", unit: "MB", goals: [atMost("p50", 8)] },
     megabytes,
   );
+}
+
+/** The processes of each sandbox, once those of deleted sessions are gone. */
+async function sandboxesLeft(
+  data: string,
+  expected: number,
+): Promise<readonly (readonly number[])[]> {
+  const hands = await handsPid(data);
+  if (hands === undefined) throw new Error("there are no hands");
+  const endMs = nowMs() + DISPOSE_MS;
+  for (;;) {
+    const trees = childTrees(hands);
+    if (trees.length === expected) return trees;
+    if (nowMs() > endMs) throw new Error(`there are ${trees.length} sandboxes, not ${expected}`);
+    await sleep(LOOK_MS);
+  }
 }
 
 function bash(command: string): Answer {
