@@ -94,6 +94,8 @@ describe.concurrent("a tool call", () => {
     ],
     ["whose path leaves by `..`", toolCall("read", { file_path: "/../../../etc/shadow" }), /./],
     ["with a NUL byte", toolCall("bash", { command: "echo a\0b" }), /NUL|null byte|\\0/i],
+    ["of a tool named by a whole page", toolCall("n".repeat(5_000), {}), /not available/],
+    ["of a tool without a name", toolCall("", {}), /not available/],
     ["of a tool named like the prototype", toolCall("__proto__", {}), /not available/],
   ])("%s is answered, and the turn ends", async (_, call, message) => {
     const talk = await Conversation.open(world());

@@ -215,6 +215,22 @@ const CASES: Readonly<Record<string, { breaks: Case; near: Case }>> = {
     { tools: [], messages: [user("a"), assistant([toolUse("1")]), user([toolResult("1")])] },
     { tools: [], messages: [user("a"), assistant("b"), user("c")] },
   ),
+  "tool-use-name": pair(
+    {
+      messages: [
+        user("a"),
+        assistant([{ ...toolUse("1"), name: "n".repeat(201) }]),
+        user([toolResult("1")]),
+      ],
+    },
+    {
+      messages: [
+        user("a"),
+        assistant([{ ...toolUse("1"), name: "n".repeat(200) }]),
+        user([toolResult("1")]),
+      ],
+    },
+  ),
   "tool-use-unique": pair(
     { messages: [...called(toolResult("1")), ...called(toolResult("1")).slice(1)] },
     {

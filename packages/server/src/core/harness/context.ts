@@ -1,9 +1,9 @@
 import type { ResultBlock } from "@drover/api";
 import type { ModelBlock, ModelMessage } from "../ports/model.ts";
 import type { EventType, LogEvent, LogEventOf, ModelOrigin } from "../session/log-event.ts";
-import { withUsableCallIds } from "./call-ids.ts";
 import { isBlank } from "./response.ts";
 import { tamed } from "./tame.ts";
+import { withUsableCalls } from "./usable-calls.ts";
 
 /** The events that a context is built from; the rest of the log is never read for it. */
 export const CONTEXT_TYPES = [
@@ -24,7 +24,7 @@ export const CONTEXT_TYPES = [
 export function contextMessages(events: readonly LogEvent[]): readonly ModelMessage[] {
   const from = events.findLastIndex((event) => event.type === "agent.thread_context_compacted");
   const relevant = from < 0 ? events : events.slice(from);
-  return withUsableCallIds(merged(exchanges(relevant).flatMap(exchangeMessages)));
+  return withUsableCalls(merged(exchanges(relevant).flatMap(exchangeMessages)));
 }
 
 /** A model response with its results, or input of the user. */

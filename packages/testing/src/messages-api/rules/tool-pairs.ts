@@ -11,6 +11,7 @@ import {
 
 const TOOL_USE_DOCS = `${DOCS}/agents-and-tools/tool-use/handle-tool-calls`;
 const ID_PATTERN = /^[a-zA-Z0-9_-]+$/;
+const MAX_NAME_CHARS = 200;
 
 /** Every tool use has exactly one result directly after it, and every result its tool use. */
 export const TOOL_PAIR_RULES: readonly Rule[] = [
@@ -25,6 +26,22 @@ export const TOOL_PAIR_RULES: readonly Rule[] = [
             ? undefined
             : `${at}.tool_use.id: String should match pattern '${ID_PATTERN.source}'`,
         ),
+      ),
+  },
+  {
+    id: "tool-use-name",
+    source: "API validation: tool_use.name String should have at most 200 characters",
+    description:
+      "The name of a tool use has 1 to 200 characters, also where there is no such tool.",
+    check: ({ body }) =>
+      firstOf(messagesOf(body), (message) =>
+        firstOf(of(message, "tool_use"), ({ at, block }) => {
+          const { length } = String(block["name"]);
+          if (length === 0) return `${at}.tool_use.name: String should have at least 1 character`;
+          return length > MAX_NAME_CHARS
+            ? `${at}.tool_use.name: String should have at most ${MAX_NAME_CHARS} characters`
+            : undefined;
+        }),
       ),
   },
   {

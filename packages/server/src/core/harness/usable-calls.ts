@@ -1,14 +1,17 @@
 import type { ModelBlock, ModelMessage } from "../ports/model.ts";
 
-/** What the Messages API takes as the id of a tool use. */
+/** What the Messages API does not take in the id of a tool use. */
 const REFUSED = /[^a-zA-Z0-9_-]/g;
+/** Characters of a tool's name in a conversation, whether there is such a tool or not. */
+const NAME_LENGTH_MAX = 200;
 
 /**
  * The same messages with an id of its own for every tool use, and for its result. Some servers count
- * their ids anew in each response, or have characters in them that the API refuses; all others stay
- * as they are. The ids of a conversation do not change when it grows.
+ * their ids anew in each response, or have characters in them that the API refuses; some models call
+ * a tool by a whole sentence. What the API takes stays as it is, and nothing changes when the
+ * conversation grows.
  */
-export function withUsableCallIds(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+export function withUsableCalls(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   const taken = new Set<string>();
   let named = new Map<string, string>();
   const withUsableId = (block: ModelBlock): ModelBlock => {
@@ -17,7 +20,8 @@ export function withUsableCallIds(messages: readonly ModelMessage[]): readonly M
       const usable = freeId(id, taken);
       taken.add(usable);
       named.set(id, usable);
-      return usable === id ? block : { ...block, id: usable };
+      const name = usableName(String(block["name"]));
+      return usable === id && name === block["name"] ? block : { ...block, id: usable, name };
     }
     if (block.type !== "tool_result") return block;
     const id = String(block["tool_use_id"]);
@@ -39,4 +43,8 @@ function freeId(id: string, taken: ReadonlySet<string>): string {
     const numbered = `${base}_${number}`;
     if (!taken.has(numbered)) return numbered;
   }
+}
+
+function usableName(name: string): string {
+  return name === "" ? "unnamed" : name.slice(0, NAME_LENGTH_MAX).toWellFormed();
 }
