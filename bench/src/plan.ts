@@ -36,6 +36,6 @@ export const QUICK: Plan = {
   appends: { warmUp: 2, samples: 10, budgetMs: 5_000 },
   sandbox: { warmUp: 1, samples: 5, budgetMs: 10_000 },
   kill: { warmUp: 1, samples: 3, budgetMs: 10_000 },
-  wake: { warmUp: 0, samples: 3, pairs: 1, longEvents: 100_000, budgetMs: 20_000 },
+  wake: { warmUp: 0, samples: 4, pairs: 2, longEvents: 100_000, budgetMs: 20_000 },
   memory: { sessions: 100, warmUp: 30 },
 };

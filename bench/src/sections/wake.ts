@@ -2,7 +2,7 @@ import { nowMs } from "../lib/clock.ts";
 import { claimAll, openStore } from "../lib/log-store.ts";
 import { writeLog } from "../lib/long-log.ts";
 import { atMost, distribution, type Section } from "../lib/measurement.ts";
-import { type Pair, sample, samplePairs } from "../lib/sampling.ts";
+import { sample } from "../lib/sampling.ts";
 import { type SavedLog, saveLog } from "../lib/saved-log.ts";
 import { openSessions, type Sessions, untilIdle } from "../lib/sessions.ts";
 import type { World } from "../lib/world.ts";
@@ -13,6 +13,11 @@ const WORKSPACE = "wrkspc_default";
 /** Turns of another session after each start, so that code is compiled and only data is cold. */
 const WARM_TURNS = 10;
 const SAY = [{ content: [{ type: "text" as const, text: "Done." }] }];
+
+interface WokenPair {
+  readonly longMs: number;
+  readonly shortMs: number;
+}
 
 interface SessionPair {
   readonly long: string;
@@ -29,7 +34,7 @@ export async function measureWake(world: World): Promise<Section> {
     wakeAll(world, data, sessions, saved, index),
   );
   const taken = samples.flat();
-  const of = (name: string, value: (pair: Pair<number, number>) => number) =>
+  const of = (name: string, value: (pair: WokenPair) => number) =>
     distribution({ name, unit: "ms" }, taken.map(value));
   const long = longEvents.toLocaleString("en");
   return {
@@ -41,13 +46,13 @@ export async function measureWake(world: World): Promise<Section> {
           unit: "×",
           goals: [atMost("p50", 2)],
         },
-        taken.map(({ a, b }) => a / b),
+        taken.map(({ longMs, shortMs }) => longMs / shortMs),
       ),
-      of(`· ${long} events: send → the model has the request`, ({ a }) => a),
-      of(`· ${SHORT_EVENTS} events: send → the model has the request`, ({ b }) => b),
+      of(`· ${long} events: send → the model has the request`, ({ longMs }) => longMs),
+      of(`· ${SHORT_EVENTS} events: send → the model has the request`, ({ shortMs }) => shortMs),
     ],
     notes: [
-      `The logs were written through the store as the harness writes them: turns of 14 events with a tool call, the context compacted three turns before the end, the checkpoint one turn behind. Before each sample the log is put back to that state and the server started anew; ${WARM_TURNS} turns of another session come first, so that code is compiled, and each session is woken once. The pages of the file may be in the operating system's cache.`,
+      `The logs were written through the store as the harness writes them: turns of 14 events with a tool call, the context compacted three turns before the end (the harness of this version reads compactions and does not write any by itself), the checkpoint one turn behind. Before each sample the log is put back to that state and the server started anew; ${WARM_TURNS} turns of another session come first, so that code is compiled, and each session is woken once. The pages of the file may be in the operating system's cache.`,
     ],
   };
 }
@@ -96,13 +101,19 @@ async function wakeAll(
   for (let turn = 0; turn < WARM_TURNS; turn += 1) {
     await wake(world, sessions, warm, `warm-${index}-${turn}`);
   }
-  const once = { warmUp: 0, samples: pairs.length, budgetMs: Number.POSITIVE_INFINITY };
-  const pairAt = (at: number) => pairs[at] ?? { long: "", short: "" };
-  return await samplePairs(
-    once,
-    (at) => wake(world, sessions, pairAt(at).long, `long-${index}-${at}`),
-    (at) => wake(world, sessions, pairAt(at).short, `short-${index}-${at}`),
-  );
+  const taken: WokenPair[] = [];
+  for (const [at, { long, short }] of pairs.entries()) {
+    const wakeLong = () => wake(world, sessions, long, `long-${index}-${at}`);
+    const wakeShort = () => wake(world, sessions, short, `short-${index}-${at}`);
+    // Each comes first every other time, whatever the number of pairs.
+    if ((index + at) % 2 === 0)
+      taken.push({ longMs: await wakeLong(), shortMs: await wakeShort() });
+    else {
+      const shortMs = await wakeShort();
+      taken.push({ longMs: await wakeLong(), shortMs });
+    }
+  }
+  return taken;
 }
 
 async function wake(world: World, sessions: Sessions, id: string, label: string): Promise<number> {
