@@ -59,50 +59,90 @@ type Readers = Pick<Store, "events" | "sessions" | "agents" | "environments" | "
 /** The reading half of the ports, as statements on one connection. */
 export function readersOf(db: SqlRunner): Readers {
   return {
-    events: {
-      getEvents: (key, range) => readEvents(db, key, range),
-      findSeq: (key, eventId) => findEventSeq(db, key, eventId),
-      getInbox: (key) => readInbox(db, key),
-    },
-    sessions: {
-      find: (key) => findSession(db, key),
-      list: (workspaceId, filter, page) => listSessions(db, workspaceId, filter, page),
-      findCheckpoint: (key) => findCheckpoint(db, key),
-    },
-    agents: {
-      find: (workspaceId, id, version) => findAgent(db, workspaceId, id, version),
-      list: (workspaceId, filter, page) => listAgents(db, workspaceId, filter, page),
-      listVersions: (workspaceId, id, page) => listAgentVersions(db, workspaceId, id, page),
-    },
-    environments: {
-      find: (workspaceId, id) => findEnvironment(db, workspaceId, id),
-      list: (workspaceId, filter, page) => listEnvironments(db, workspaceId, filter, page),
-    },
-    files: {
-      find: (workspaceId, id) => findFile(db, workspaceId, id),
-      findMany: (workspaceId, ids) => findFiles(db, workspaceId, ids),
-      list: (workspaceId, filter, page) => listFiles(db, workspaceId, filter, page),
-    },
-    apiKeys: {
-      findBySha256: (keySha256) => findApiKey(db, keySha256),
-      list: (workspaceId) => listApiKeys(db, workspaceId),
-    },
+    events: eventReader(db),
+    sessions: sessionReader(db),
+    agents: agentReader(db),
+    environments: environmentReader(db),
+    files: fileReader(db),
+    apiKeys: apiKeyReader(db),
   };
 }
 
-/** The ports of one transaction. */
-export function transactionOf(tx: SqlTransaction): StoreTransaction {
-  const readers = readersOf(tx.db);
+function eventReader(db: SqlRunner): Readers["events"] {
   return {
-    now: tx.now,
-    events: {
-      ...readers.events,
+    getEvents: (key, range) => readEvents(db, key, range),
+    findSeq: (key, eventId) => findEventSeq(db, key, eventId),
+    getInbox: (key) => readInbox(db, key),
+  };
+}
+
+function sessionReader(db: SqlRunner): Readers["sessions"] {
+  return {
+    find: (key) => findSession(db, key),
+    list: (workspaceId, filter, page) => listSessions(db, workspaceId, filter, page),
+    findCheckpoint: (key) => findCheckpoint(db, key),
+  };
+}
+
+function agentReader(db: SqlRunner): Readers["agents"] {
+  return {
+    find: (workspaceId, id, version) => findAgent(db, workspaceId, id, version),
+    list: (workspaceId, filter, page) => listAgents(db, workspaceId, filter, page),
+    listVersions: (workspaceId, id, page) => listAgentVersions(db, workspaceId, id, page),
+  };
+}
+
+function environmentReader(db: SqlRunner): Readers["environments"] {
+  return {
+    find: (workspaceId, id) => findEnvironment(db, workspaceId, id),
+    list: (workspaceId, filter, page) => listEnvironments(db, workspaceId, filter, page),
+  };
+}
+
+function fileReader(db: SqlRunner): Readers["files"] {
+  return {
+    find: (workspaceId, id) => findFile(db, workspaceId, id),
+    findMany: (workspaceId, ids) => findFiles(db, workspaceId, ids),
+    list: (workspaceId, filter, page) => listFiles(db, workspaceId, filter, page),
+  };
+}
+
+function apiKeyReader(db: SqlRunner): Readers["apiKeys"] {
+  return {
+    findBySha256: (keySha256) => findApiKey(db, keySha256),
+    list: (workspaceId) => listApiKeys(db, workspaceId),
+  };
+}
+
+/**
+ * The ports of one transaction, each made when it is asked for: a work uses one or two of them, and
+ * making all took as long as the rest of an append in JavaScript.
+ */
+export class SqlStoreTransaction implements StoreTransaction {
+  readonly #tx: SqlTransaction;
+
+  constructor(tx: SqlTransaction) {
+    this.#tx = tx;
+  }
+
+  get now(): string {
+    return this.#tx.now;
+  }
+
+  get events(): StoreTransaction["events"] {
+    const tx = this.#tx;
+    return {
+      ...eventReader(tx.db),
       append: (request) => appendEvents(tx, request),
       appendReceipts: (key, drafts) => appendReceipts(tx, key, drafts),
       accept: (key, drafts) => acceptInput(tx, key, drafts),
-    },
-    sessions: {
-      ...readers.sessions,
+    };
+  }
+
+  get sessions(): StoreTransaction["sessions"] {
+    const tx = this.#tx;
+    return {
+      ...sessionReader(tx.db),
       insert: (session) => insertSession(tx, session),
       // A transaction of SQLite has the whole database; PostgreSQL's will say `for update`.
       lock: (key) => findSession(tx.db, key),
@@ -111,50 +151,78 @@ export function transactionOf(tx: SqlTransaction): StoreTransaction {
       listUndisposed: (page) => listUndisposed(tx, page),
       setDisposed: (key) => setDisposed(tx, key),
       attachStream: (key, withinMs) => attachStream(tx, key, withinMs),
-    },
-    queue: {
+    };
+  }
+
+  get queue(): StoreTransaction["queue"] {
+    const tx = this.#tx;
+    return {
       claim: (request) => claimSessions(tx, request),
       renew: (request) => renewLeases(tx, request),
       release: (request) => releaseSession(tx, request),
       wake: (key) => wakeSession(tx, key),
       takeOver: (holder) => takeOverLeases(tx, holder),
       nextDue: () => nextDue(tx),
-    },
-    agents: {
-      ...readers.agents,
+    };
+  }
+
+  get agents(): StoreTransaction["agents"] {
+    const tx = this.#tx;
+    return {
+      ...agentReader(tx.db),
       put: (agent) => putAgent(tx, agent),
       archive: (workspaceId, id, archivedAt) => archiveAgent(tx, workspaceId, id, archivedAt),
-    },
-    environments: {
-      ...readers.environments,
+    };
+  }
+
+  get environments(): StoreTransaction["environments"] {
+    const tx = this.#tx;
+    return {
+      ...environmentReader(tx.db),
       insert: (environment) => insertEnvironment(tx, environment),
       update: (environment) => updateEnvironment(tx, environment),
       delete: (workspaceId, id) => deleteEnvironment(tx, workspaceId, id),
       isUsed: (workspaceId, id) => isEnvironmentUsed(tx, workspaceId, id),
-    },
-    files: {
-      ...readers.files,
+    };
+  }
+
+  get files(): StoreTransaction["files"] {
+    const tx = this.#tx;
+    return {
+      ...fileReader(tx.db),
       insert: (file) => insertFile(tx, file),
       putOutput: (file) => putOutputFile(tx, file),
       delete: (workspaceId, id) => deleteFile(tx, workspaceId, id),
       deleteOfSession: (workspaceId, sessionId) => deleteFilesOfSession(tx, workspaceId, sessionId),
       isReferenced: (workspaceId, sha256) => isContentReferenced(tx, workspaceId, sha256),
-    },
-    looseBlobs: {
+    };
+  }
+
+  get looseBlobs(): StoreTransaction["looseBlobs"] {
+    const tx = this.#tx;
+    return {
       add: (workspaceId, sha256) => addLooseBlob(tx, workspaceId, sha256),
       list: (before, limit) => listLooseBlobs(tx, before, limit),
       remove: (blob) => removeLooseBlob(tx, blob),
-    },
-    apiKeys: {
-      ...readers.apiKeys,
+    };
+  }
+
+  get apiKeys(): StoreTransaction["apiKeys"] {
+    const tx = this.#tx;
+    return {
+      ...apiKeyReader(tx.db),
       insert: (key) => insertApiKey(tx, key),
       revoke: (workspaceId, id, revokedAt) => revokeApiKey(tx, workspaceId, id, revokedAt),
-    },
-    answeredRequests: {
+    };
+  }
+
+  get answeredRequests(): StoreTransaction["answeredRequests"] {
+    const tx = this.#tx;
+    return {
       find: (workspaceId, requestKey, since) =>
         findAnsweredRequest(tx, workspaceId, requestKey, since),
       put: (request) => putAnsweredRequest(tx, request),
       prune: (before, limit) => pruneAnsweredRequests(tx, before, limit),
-    },
-  };
+    };
+  }
 }

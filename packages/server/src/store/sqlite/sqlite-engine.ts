@@ -1,7 +1,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../core/ports/clock.ts";
 import { type Query, type SqlRunner, sql } from "../sql.ts";
-import { transactionOf } from "../sql-ports.ts";
+import { SqlStoreTransaction } from "../sql-ports.ts";
 import type { Touched } from "../touched.ts";
 import type { WriteEngine } from "../write-queue.ts";
 import { unavailable } from "./sqlite-errors.ts";
@@ -21,6 +21,7 @@ export class SqliteEngine implements WriteEngine {
   readonly #commands: Readonly<Record<Command, Statement<[]>>>;
   /** As the connection is opened. */
   #isSynced = true;
+  #now = { ms: Number.NaN, text: "" };
   #fault: unknown;
 
   constructor(database: Database, clock: Clock, isFenced: boolean) {
@@ -97,9 +98,17 @@ export class SqliteEngine implements WriteEngine {
 
   open(touched: Touched): ReturnType<WriteEngine["open"]> {
     const db = new OneWork(this.#runner);
-    const now = new Date(this.#clock.now()).toISOString();
+    const now = this.#time();
     const isFenced = this.#isFenced;
-    return { tx: transactionOf({ db, now, touched, isFenced }), close: () => db.close() };
+    const tx = new SqlStoreTransaction({ db, now, touched, isFenced });
+    return { tx, close: () => db.close() };
+  }
+
+  /** Most works of a group share their millisecond, and with it the text. */
+  #time(): string {
+    const ms = this.#clock.now();
+    if (ms !== this.#now.ms) this.#now = { ms, text: new Date(ms).toISOString() };
+    return this.#now.text;
   }
 }
 
@@ -116,12 +125,15 @@ class OneWork implements SqlRunner {
     this.#ended = true;
   }
 
-  async all<Row>(query: Query): Promise<readonly Row[]> {
-    if (this.#ended) throw new Error("a transaction was used after its work had ended");
-    return this.#runner.all<Row>(query);
+  all<Row>(query: Query): Promise<readonly Row[]> {
+    return this.#ended ? Promise.reject(late()) : this.#runner.all<Row>(query);
   }
 
-  async get<Row>(query: Query): Promise<Row | undefined> {
-    return (await this.all<Row>(query))[0];
+  get<Row>(query: Query): Promise<Row | undefined> {
+    return this.#ended ? Promise.reject(late()) : this.#runner.get<Row>(query);
   }
+}
+
+function late(): Error {
+  return new Error("a transaction was used after its work had ended");
 }

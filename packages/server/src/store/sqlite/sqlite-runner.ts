@@ -28,7 +28,12 @@ export class SqliteRunner implements SqlRunner {
   }
 
   async get<Row>(query: Query): Promise<Row | undefined> {
-    return (await this.all<Row>(query))[0];
+    try {
+      return this.run<Row>(query)[0];
+    } catch (error) {
+      this.#onError(error);
+      throw error;
+    }
   }
 
   /** Characters bound since the last `resetLoad`. */
