@@ -9,6 +9,12 @@ import { assertContent } from "./events-content.ts";
 import { acceptInput, type InputDraft } from "./input.ts";
 import { existing } from "./sessions-wire.ts";
 
+export interface SentEvents {
+  readonly events: readonly ClientEventParams[];
+  /** True if a stream of the session is open. */
+  readonly isWatched: boolean;
+}
+
 /**
  * Takes what a client sends: all of it or, with the first problem named, nothing. Answers the events
  * with their final ids, `processed_at` null while they wait to be taken up.
@@ -16,12 +22,15 @@ import { existing } from "./sessions-wire.ts";
 export async function sendEvents(
   tx: StoreTransaction,
   key: SessionKey,
-  events: readonly ClientEventParams[],
+  { events, isWatched }: SentEvents,
 ): Promise<{ data: readonly WireEvent[] }> {
   const session = existing(await tx.sessions.lock(key), key);
   assertOpen(session);
   const drafts = events.map((event, index) => inputDraft(session, event, `events.${index}`));
-  return { data: (await acceptInput(tx, session, drafts)).map(toWire) };
+  const accepted = await acceptInput(tx, session, drafts);
+  // Whoever reads along sees it come; a stream that is opened later is not to show it again.
+  if (isWatched) await tx.sessions.attachStream(key, 0);
+  return { data: accepted.map(toWire) };
 }
 
 /** One event of a client as input for the session's primary thread; refuses what cannot be taken. */

@@ -4,6 +4,7 @@ import type { LogEvent } from "../core/session/log-event.ts";
 import { openHarness, openWorld, type World } from "../http/world.testsuite.ts";
 import { openStream } from "./streams.ts";
 import { PreviewBuffer } from "./streams-previews.ts";
+import { StreamReaders } from "./streams-readers.ts";
 import { SharedReads } from "./streams-reads.ts";
 
 const message = (text: string) => ({ type: "user.message", content: [{ type: "text", text }] });
@@ -21,7 +22,7 @@ async function openSession(world: World) {
       return store.events.getEvents(...request);
     },
   });
-  const deps = { store, announcements, reads };
+  const deps = { store, announcements, reads, readers: new StreamReaders() };
   const open = async () => {
     let wakes = 0;
     const request = { key, previews: new Set(["agent.message"] as const) };

@@ -5,6 +5,7 @@ import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
 import { SessionFeed } from "./streams-feed.ts";
 import { PreviewBuffer, type PreviewType } from "./streams-previews.ts";
+import type { StreamReaders } from "./streams-readers.ts";
 import type { SharedReads } from "./streams-reads.ts";
 
 /** A client may send first and open its stream this much later, and misses nothing of the answer. */
@@ -14,6 +15,7 @@ export interface StreamDeps {
   readonly store: Store;
   readonly announcements: Announcements;
   readonly reads: SharedReads;
+  readonly readers: StreamReaders;
 }
 
 export interface StreamRequest {
@@ -34,7 +36,7 @@ export interface OpenStream {
  * `wake` is called whenever there may be something to pull. Rejects with `NotFoundError`.
  */
 export async function openStream(
-  { store, announcements, reads }: StreamDeps,
+  { store, announcements, reads, readers }: StreamDeps,
   request: StreamRequest,
   wake: () => void,
 ): Promise<OpenStream> {
@@ -42,11 +44,16 @@ export async function openStream(
   let feed: SessionFeed | undefined;
   let hasMissed = false;
   // First of all, so that nothing falls between looking and listening.
-  const close = announcements.subscribe(key.sessionId, (announcement) => {
+  const unsubscribe = announcements.subscribe(key.sessionId, (announcement) => {
     if (feed === undefined) hasMissed = true;
     else feed.hear(announcement);
     wake();
   });
+  const detach = readers.attach(key.sessionId);
+  const close = () => {
+    unsubscribe();
+    detach();
+  };
   try {
     const inbox = await store.events.getInbox(key);
     const session = await getLiveSession(store, key, threadId);

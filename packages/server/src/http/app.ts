@@ -5,6 +5,7 @@ import { createFiles } from "../app/files.ts";
 import { createKeys } from "../app/keys.ts";
 import type { Models } from "../app/models.ts";
 import type { Cursors } from "../app/pagination.ts";
+import { StreamReaders } from "../app/streams-readers.ts";
 import { SharedReads } from "../app/streams-reads.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
@@ -70,6 +71,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
     write: createWrite({ store }),
     streams: new Streams({ limits, log, shutdown }),
     reads: new SharedReads(store.events),
+    readers: new StreamReaders(),
     now: () => new Date(clock.now()).toISOString(),
     agents: createAgents({ store, cursors, newId }),
     environments: createEnvironments({ store, cursors, newId }),

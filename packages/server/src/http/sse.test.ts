@@ -122,6 +122,21 @@ describe("a stream", () => {
     expect(events).toEqual(body.data);
   });
 
+  test("opened for the second turn shows nothing of a first one that was watched", async () => {
+    const world = await openWorld();
+    const { id, url, path, send } = await openSession(world);
+    const first = await openStream(world, `${url}${path}/stream`);
+    await send("first");
+    const harness = await openHarness(world, id);
+    await harness.turn("one");
+    await readTo(first.frames, "session.status_idle");
+    const second = await openStream(world, `${url}${path}/stream`);
+    const { body } = await send("second");
+    await harness.turn("two");
+    const events = await readTo(second.frames, "session.status_idle");
+    expect(events[0]).toEqual(body.data[0]);
+  });
+
   test("opened after a whole turn begins at its input, once", async () => {
     const world = await openWorld();
     const { id, url, path, send } = await openSession(world);

@@ -5,6 +5,7 @@ import { sendEvents } from "../../app/events.ts";
 import { listEvents } from "../../app/events-list.ts";
 import type { Cursors } from "../../app/pagination.ts";
 import { openStream } from "../../app/streams.ts";
+import type { StreamReaders } from "../../app/streams-readers.ts";
 import type { SharedReads } from "../../app/streams-reads.ts";
 import type { Announcements } from "../../core/ports/announcements.ts";
 import type { Store } from "../../core/ports/store.ts";
@@ -24,6 +25,7 @@ interface Options {
   readonly store: Store;
   readonly announcements: Announcements;
   readonly reads: SharedReads;
+  readonly readers: StreamReaders;
   readonly cursors: Cursors;
   readonly write: Write;
   readonly streams: Streams;
@@ -35,7 +37,9 @@ export function eventRoutes(options: Options): Hono<AppEnv> {
     .post("/v1/sessions/:session_id/events", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, EventSendParams);
-      return await write(c, (tx) => sendEvents(tx, sessionKey(c), value.events), bytes);
+      const key = sessionKey(c);
+      const isWatched = options.readers.has(key.sessionId);
+      return await write(c, (tx) => sendEvents(tx, key, { ...value, isWatched }), bytes);
     })
     .get("/v1/sessions/:session_id/events", async (c) => {
       const query = parseQuery(c, EventListQuery);

@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { listEvents } from "../../app/events-list.ts";
 import type { Cursors } from "../../app/pagination.ts";
 import { openStream } from "../../app/streams.ts";
+import type { StreamReaders } from "../../app/streams-readers.ts";
 import type { SharedReads } from "../../app/streams-reads.ts";
 import { archiveThread, getThread, listThreads } from "../../app/threads.ts";
 import type { Announcements } from "../../core/ports/announcements.ts";
@@ -17,6 +18,7 @@ interface Options {
   readonly store: Store;
   readonly announcements: Announcements;
   readonly reads: SharedReads;
+  readonly readers: StreamReaders;
   readonly cursors: Cursors;
   readonly streams: Streams;
   /** RFC 3339 with milliseconds. */
