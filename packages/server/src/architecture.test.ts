@@ -32,7 +32,6 @@ const PACKAGES: Record<string, readonly string[]> = {
   hono: ["http"],
   "@hono/node-server": ["http", "serve"],
   "@fastify/busboy": ["http"],
-  kysely: ["store"],
   "better-sqlite3": ["store", "lib/file-lock.ts"],
   "@anthropic-ai/sdk": ["model", "cli"],
   commander: ["cli"],
@@ -72,7 +71,7 @@ test("a planted offence of each kind is found", () => {
   plant(folder, "store/bad.ts", 'export { y } from "../hands/journal/call.ts";\n');
   plant(folder, "run/bad.ts", 'const m = await import("node:child_process");\n');
   plant(folder, "http/bad.ts", 'import Database from "better-sqlite3";\n');
-  plant(folder, "store/good.ts", 'import { z } from "../core/z.ts";\nimport "kysely";\n');
+  plant(folder, "store/good.ts", 'import { z } from "../core/z.ts";\nimport "better-sqlite3";\n');
   plant(folder, "hands/main.ts", 'import { s } from "../store/s.ts";\n');
   expect(offences(folder).sort()).toEqual([
     "core/bad.ts -> ../http/app.ts",

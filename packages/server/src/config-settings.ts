@@ -81,7 +81,7 @@ export const Settings = z.strictObject({
     .pipe(z.array(z.enum(["fence", "journal", "reattach"])))
     .default([])
     .describe(
-      "For tests only. Comma list of safeguards to switch off, to prove that the tests notice: `fence`, `journal`, `reattach`.",
+      "For tests of Drover only, never for data that matters: with it events can be lost or doubled and tools run twice, and every start logs a warning that no log level hides. Comma list of safeguards to switch off, to prove that the tests notice: `fence`, `journal`, `reattach`.",
     ),
 });
 

@@ -10,7 +10,7 @@ export function settingsPage(): string {
   return [
     "# Settings",
     "",
-    "<!-- Generated from packages/server/src/config-settings.ts; `vitest run -u config-table` writes it. -->",
+    "<!-- Generated from packages/server/src/config-settings.ts; `vitest run config-table -u` writes it. -->",
     "",
     "Each setting is an environment variable, and a key of the YAML file that `DROVER_CONFIG` names.",
     "The environment wins. A name that is not in this table is refused, so that a typing error is not",

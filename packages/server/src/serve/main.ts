@@ -34,6 +34,7 @@ export interface Server {
  */
 export async function startServer(config: Config, log: Logger): Promise<Server> {
   armConfigured(config.test.failPoint);
+  warnOfUnsafe(config, log);
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const lock = acquireFileLock(join(config.data, "serve.lock"));
   if (lock === undefined) {
@@ -58,6 +59,17 @@ export async function startServer(config: Config, log: Logger): Promise<Server> 
     lock.release();
     throw error;
   }
+}
+
+/** At its own level, so that no setting of the log's can hide it. */
+function warnOfUnsafe({ test: { unsafe } }: Config, log: Logger): void {
+  if (unsafe.length === 0) return;
+  log
+    .child({}, { level: "warn" })
+    .warn(
+      { unsafe },
+      "DROVER_TEST_UNSAFE switches safeguards off that keep sessions whole: events can be lost or doubled and tools run twice. It is for tests of Drover only; unset it and start again.",
+    );
 }
 
 async function startLocked(
