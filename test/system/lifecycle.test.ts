@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
-import { answer, failing, rateLimited, toolCall } from "@drover/testing";
+import { answer, failing, toolCall } from "@drover/testing";
 import { describe, expect, test } from "vitest";
 import { drover } from "../support/drover.ts";
 import {
@@ -73,13 +73,16 @@ test("a server that is stopped in order leaves the command running, and the next
 
 test("a back-off outlives its server, and so does what waits behind it", async () => {
   const talk = await Conversation.open(world());
-  await talk.say(script(failing({ ...rateLimited(2).fault, times: 1 } as never, "at last")));
+  const busy = { type: "status", status: 429, error_type: "rate_limit_error" } as const;
+  await talk.say(script(failing({ ...busy, headers: { "retry-after": "2" } })));
   await talk.event(isType("session.status_rescheduled"));
+  await talk.say("and this?");
   await world().restart();
   expect(await talk.status()).toBe("rescheduling");
   const history = await talk.afterTurns(1);
-  expect(messagesOf(history)).toEqual(["at last"]);
+  expect(messagesOf(history)).toEqual(["You said: and this?"]);
   expect(history.filter(isType("session.status_rescheduled"))).toHaveLength(1);
+  expect(history.filter(isType("user.message"))).toHaveLength(2);
 });
 
 test("`drover stop --hands` ends every process of every sandbox", async () => {
