@@ -65,6 +65,7 @@ const EVENT_CASES: readonly Case[] = [
   ["no content", says(), 400, /events\.0\.content/],
   ["empty text", says({ type: "text", text: "" }), 400, /events\.0\.content\.0\.text/],
   ["blank text", says({ type: "text", text: " \n" }), 400, /events\.0\.content\.0\.text/],
+  ["text of separators", says({ type: "text", text: "\u001c\u0085" }), 400, /content\.0\.text/],
   ["text with a NUL byte", says({ type: "text", text: "a\0" }), 400, /content\.0\.text/],
   ["a block of no type", says({ text: "a" }), 400, /content\.0\.type/],
   ["a withheld block", says({ type: "redacted" }), 400, /content\.0\.type/],

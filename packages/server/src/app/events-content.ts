@@ -1,4 +1,5 @@
 import type { DocumentBlock, ImageBlock, MessageBlock } from "@drover/api";
+import { isBlankText } from "../core/blank-text.ts";
 import { InvalidRequestError, NotImplementedError, unreachable } from "../core/errors.ts";
 
 /** Bytes of one image, as the Messages API has it; a larger one would fail every later turn. */
@@ -24,7 +25,7 @@ const SIGNATURE_BYTES = 12;
 export function assertContent(block: MessageBlock, place: string): void {
   switch (block.type) {
     case "text":
-      if (block.text.trim() === "") {
+      if (isBlankText(block.text)) {
         throw new InvalidRequestError(`${place}.text: must not be empty or blank`);
       }
       return;
@@ -52,7 +53,7 @@ function assertSource(
     case "file":
       throw new NotImplementedError(`${place}: not implemented in this version: ${FILE_DOCUMENTS}`);
     case "text":
-      if (source.data.trim() !== "") return;
+      if (!isBlankText(source.data)) return;
       throw new InvalidRequestError(`${place}.data: must not be empty or blank`);
     default:
       unreachable(source);

@@ -166,6 +166,10 @@ const CASES: Readonly<Record<string, { breaks: Case; near: Case }>> = {
     afterCall({ ...toolResult("1", [text("a"), image()]), is_error: true }),
     afterCall({ ...toolResult("1", [text("a")]), is_error: true }),
   ),
+  "tool-result-error-empty": pair(
+    afterCall({ ...toolResult("1"), content: [], is_error: true }),
+    afterCall({ ...toolResult("1"), content: [] }),
+  ),
   "tools-shape": pair({ tools: {} }, { tools: [] }),
   "tool-type": pair(
     { tools: [{ ...tool("a"), type: "function" }] },

@@ -24,6 +24,23 @@ const result = (callId: string, value: string): EventDraft =>
   });
 
 describe("contextMessages", () => {
+  test("a result that is an error and says nothing visible is sent with a word", () => {
+    const log = [...startedTurn(drafting), ...responded(drafting, [toolUse("toolu_1", "bash")])];
+    const callId = log.find(({ type }) => type === "agent.tool_use")?.id ?? "";
+    const failed = draft(drafting, "agent.tool_result", {
+      public: { tool_use_id: callId, content: [{ type: "text", text: " \n" }], is_error: true },
+      private: { reason: "executed" },
+    });
+    expect(messages([...log, failed]).at(-1)?.content).toEqual([
+      {
+        type: "tool_result",
+        tool_use_id: "toolu_1",
+        content: [text("(no output)")],
+        is_error: true,
+      },
+    ]);
+  });
+
   test("sends thinking back byte for byte and in its place", () => {
     const drafting = testDrafting();
     const signed = { ...thinking("odd \0 text \ud800"), extra: [1, { deep: "\ud800" }] };

@@ -129,11 +129,14 @@ function toolResult(
   const content = (event.public.content ?? []).map(toModelBlock).filter((block) => {
     return block.type !== "text" || !isBlank(block);
   });
+  const isError = event.public.is_error === true;
+  // The API takes no error without a word.
+  if (isError && content.length === 0) content.push({ type: "text", text: "(no output)" });
   return {
     type: "tool_result",
     tool_use_id: id,
     ...(content.length > 0 && { content }),
-    ...(event.public.is_error === true && { is_error: true }),
+    ...(isError && { is_error: true }),
   };
 }
 

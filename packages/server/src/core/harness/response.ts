@@ -1,4 +1,5 @@
 import type { TextBlock } from "@drover/api";
+import { isBlankText } from "../blank-text.ts";
 import type { ModelBlock, ModelOutcome } from "../ports/model.ts";
 import type { EventDraft, ModelOrigin } from "../session/log-event.ts";
 import { type Drafting, draft } from "./drafting.ts";
@@ -73,7 +74,7 @@ function kindOf(block: ModelBlock, isRefusal: boolean): BlockRun["kind"] {
 
 /** Text that the API would not take back: it refuses blocks without a visible character. */
 export function isBlank(block: ModelBlock): boolean {
-  return typeof block["text"] !== "string" || block["text"].trim() === "";
+  return typeof block["text"] !== "string" || isBlankText(block["text"]);
 }
 
 function runDraft(run: BlockRun, context: ResponseContext, drafting: Drafting): EventDraft {

@@ -1,3 +1,4 @@
+import { isBlankText } from "../blank-text.ts";
 import type { ModelBlock } from "../ports/model.ts";
 import type { SessionRecord } from "../ports/sessions.ts";
 
@@ -8,7 +9,7 @@ import type { SessionRecord } from "../ports/sessions.ts";
 export function systemBlocks(session: SessionRecord, hasTools: boolean): readonly ModelBlock[] {
   const { system } = session.agent;
   const texts = [...(hasTools ? [sandboxText(session)] : []), ...(system ? [system] : [])];
-  return texts.filter((text) => text.trim() !== "").map((text) => ({ type: "text", text }));
+  return texts.filter((text) => !isBlankText(text)).map((text) => ({ type: "text", text }));
 }
 
 function sandboxText(session: SessionRecord): string {

@@ -171,6 +171,19 @@ export const BLOCK_RULES: readonly Rule[] = [
           : undefined,
       ),
   },
+  {
+    id: "tool-result-error-empty",
+    source: "API validation: tool_result: content cannot be empty if `is_error` is true",
+    description: "A tool result that is an error says something.",
+    check: ({ body }) =>
+      firstOf(results(body), ({ at, block }) => {
+        const content = block["content"];
+        const isEmpty = typeof content === "string" ? content === "" : listOf(content).length === 0;
+        return block["is_error"] === true && isEmpty
+          ? `${at}.tool_result: content cannot be empty if \`is_error\` is true`
+          : undefined;
+      }),
+  },
 ];
 
 function blocks(body: Json | undefined): readonly BlockView[] {

@@ -184,7 +184,11 @@ function texts(body: Json | undefined): readonly BlockView[] {
     .filter(({ type }) => type === "text");
 }
 
+/** White space to the API, which is written in Python, and not to JavaScript. */
+const SEPARATORS = ["\u001c", "\u001d", "\u001e", "\u001f", "\u0085"];
+
 function isBlankText({ type, block }: BlockView): boolean {
   const text = block["text"];
-  return type === "text" && typeof text === "string" && text.trim() === "";
+  if (type !== "text" || typeof text !== "string") return false;
+  return SEPARATORS.reduce((rest, separator) => rest.replaceAll(separator, ""), text).trim() === "";
 }
