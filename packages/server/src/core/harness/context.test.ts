@@ -25,6 +25,7 @@ const result = (callId: string, value: string): EventDraft =>
 
 describe("contextMessages", () => {
   test("a result that is an error and says nothing visible is sent with a word", () => {
+    const drafting = testDrafting();
     const log = [...startedTurn(drafting), ...responded(drafting, [toolUse("toolu_1", "bash")])];
     const callId = log.find(({ type }) => type === "agent.tool_use")?.id ?? "";
     const failed = draft(drafting, "agent.tool_result", {
