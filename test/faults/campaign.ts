@@ -11,7 +11,6 @@ export interface CampaignOptions {
   readonly program: Program;
   readonly double: MessagesApi;
   readonly unsafe: Safeguard | undefined;
-  readonly stop: AbortSignal;
   readonly say: (text: string) => void;
 }
 
@@ -27,8 +26,7 @@ export interface CampaignRequest {
 
 /** Kills in one world. More make a world's logs long, fewer have it started and checked too often. */
 const BLOCK = 40;
-/** Without a safeguard the first world is the last. */
-const UNSAFE_BLOCK = 12;
+const UNSAFE_BLOCK = 24;
 /** Servers that freeze, one after another, in a world beside. */
 const ROUNDS = 2;
 const MAKE_UP_ROUNDS = 3;
@@ -36,23 +34,31 @@ const MAKE_UP_ROUNDS = 3;
 export class Campaign {
   readonly #options: CampaignOptions;
   #refusals = 0;
-  #worlds = 0;
+  #count = 0;
+  readonly #worlds = new Set<World>();
 
   constructor(options: CampaignOptions) {
     this.#options = options;
   }
 
-  /** Runs what is not done yet, until something breaks, time is up or it is told to stop. */
+  /** Takes away all that runs at the moment. */
+  async abort(): Promise<void> {
+    for (const world of this.#worlds) {
+      world.close();
+      await clear(world);
+      world.remove();
+    }
+  }
+
+  /** Runs what is not done yet, until something breaks or time is up. */
   async run(request: CampaignRequest): Promise<readonly BlockResult[]> {
     const { firstSeed, lastSeed, minutes = Infinity } = request;
     const endMs = Date.now() + minutes * 60_000;
     const blocks = [...request.done];
     const size = this.#options.unsafe === undefined ? BLOCK : UNSAFE_BLOCK;
-    const isOver = () =>
-      this.#options.stop.aborted || blocks.some((one) => brokenIn(one).length > 0);
+    const isBroken = () => blocks.some((one) => brokenIn(one).length > 0);
     const add = async (block: BlockRequest) => {
       const made = await this.#block(block);
-      if (this.#options.stop.aborted) return;
       blocks.push(made);
       request.record(made);
     };
@@ -60,34 +66,24 @@ export class Campaign {
       const last = Math.min(seed + size - 1, lastSeed);
       const isDone = request.done.some((one) => one.firstSeed <= seed && one.lastSeed >= last);
       if (isDone) continue;
-      if (isOver() || Date.now() > endMs) return blocks;
+      if (isBroken() || Date.now() > endMs) return blocks;
       const seeds = Array.from({ length: last - seed + 1 }, (_, index) => seed + index);
       await add({ firstSeed: seed, lastSeed: last, deaths: seeds.map(deathOf) });
     }
     for (let round = 0; round < MAKE_UP_ROUNDS; round += 1) {
       const missing = unvisited(blocks);
-      if (missing.length === 0 || isOver() || this.#options.unsafe !== undefined) break;
+      if (missing.length === 0 || isBroken() || this.#options.unsafe !== undefined) break;
       this.#options.say(`Once more for ${missing.join(", ")}.`);
-      const deaths = missing.map((name, index) => makeUp(name, lastSeed + index));
-      await add({ firstSeed: lastSeed + 1, lastSeed, deaths });
+      await add({ firstSeed: lastSeed + 1, lastSeed, deaths: missing.map(makeUp) });
     }
     return blocks;
   }
 
   /** One world of kills and, beside it, one in which servers freeze. */
   async #block({ firstSeed, lastSeed, deaths }: BlockRequest): Promise<BlockResult> {
-    const { double, say, unsafe } = this.#options;
+    const { double, say } = this.#options;
     const startMs = Date.now();
-    const freezing = () =>
-      this.#inWorld((world) => runFrozenWorld(world, { seed: firstSeed, rounds: ROUNDS }));
-    const killing = () => this.#inWorld((world) => runKillWorld(world, deaths));
-    const worlds: WorldResult[] = [];
-    if (unsafe === undefined) {
-      worlds.push(...(await Promise.all([freezing(), killing()])));
-    } else {
-      worlds.push(await freezing());
-      if (worlds.every(({ broken }) => broken.length === 0)) worlds.push(await killing());
-    }
+    const worlds = await allOf(this.#worldsOf({ firstSeed, lastSeed, deaths }));
     const refusals = double.refusals.slice(this.#refusals).map(({ message }) => message);
     this.#refusals = double.refusals.length;
     const ms = Date.now() - startMs;
@@ -100,30 +96,47 @@ export class Campaign {
     return block;
   }
 
+  /** Without a safeguard, only the deaths against which it is there: it must be missed at once. */
+  #worldsOf({ firstSeed, lastSeed, deaths }: BlockRequest): readonly Promise<WorldResult>[] {
+    const { unsafe } = this.#options;
+    const freezing = () =>
+      this.#inWorld((world) => runFrozenWorld(world, { seed: firstSeed, rounds: ROUNDS }));
+    const killing = (some: readonly Death[]) => this.#inWorld((world) => runKillWorld(world, some));
+    if (unsafe === "fence") return [freezing()];
+    if (unsafe !== undefined) return [killing(deaths.filter(({ target }) => target === "serve"))];
+    return lastSeed < firstSeed ? [killing(deaths)] : [killing(deaths), freezing()];
+  }
+
   /** The world is taken away, unless something is to be seen in it. */
   async #inWorld<T extends { readonly broken: readonly string[] }>(
     work: (world: World) => Promise<T>,
   ): Promise<T> {
-    const { program, double, unsafe, stop, say } = this.#options;
-    this.#worlds += 1;
-    const world = new World({ name: String(this.#worlds), program, double, unsafe });
+    const { program, double, unsafe, say } = this.#options;
+    this.#count += 1;
+    const world = new World({ name: String(this.#count), program, double, unsafe });
+    this.#worlds.add(world);
     let isClean = false;
-    const onStop = () => void clear(world);
-    stop.addEventListener("abort", onStop, { once: true });
     try {
       const result = await work(world);
       isClean = result.broken.length === 0 || unsafe !== undefined;
       return result;
     } finally {
-      stop.removeEventListener("abort", onStop);
       await clear(world);
-      if (isClean || stop.aborted) world.remove();
+      this.#worlds.delete(world);
+      if (isClean) world.remove();
       else say(`What is left of it: ${world.folder}`);
     }
   }
 }
 
+/** Waits for every one, also when one fails, so that nothing of a block goes on after it. */
+async function allOf<T>(promises: readonly Promise<T>[]): Promise<readonly T[]> {
+  await Promise.allSettled(promises);
+  return await Promise.all(promises);
+}
+
 interface BlockRequest {
+  /** Beyond the last seed for deaths that make up for missed ones. */
   readonly firstSeed: number;
   readonly lastSeed: number;
   readonly deaths: readonly Death[];

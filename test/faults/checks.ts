@@ -11,6 +11,8 @@ export interface Sent {
 
 /** Times in the log are cut to milliseconds. */
 const CLOCK_SLACK_MS = 2;
+/** The calls of a turn that is given up are told to end and not waited for. */
+const GIVEN_UP_SLACK_MS = 1_000;
 
 /**
  * What must be true of a session that is at rest, whatever was killed when. Returns a sentence for each
@@ -156,7 +158,7 @@ function ranOnce(call: LoggedCall, lines: readonly LineWritten[]): readonly stri
   if (starts === 0 && written.length > 0) return [`${mark} ran and was never journalled`];
   if (ending === "executed" && written.length === 0) return [`${mark} is answered and never ran`];
   const lateMs = (written[0]?.atMs ?? 0) - Date.parse(result.processedAt);
-  return lateMs > CLOCK_SLACK_MS
+  return lateMs > (ending === "turn_failed" ? GIVEN_UP_SLACK_MS : CLOCK_SLACK_MS)
     ? [`${mark} wrote ${Math.round(lateMs)} ms after its answer (${ending})`]
     : [];
 }

@@ -62,6 +62,7 @@ export class Crowd {
         apiKey: world.apiKey,
         url: () => this.#url,
         requestMs: options.requestMs,
+        patienceMs: world.patienceMs,
         random: new Random(options.seed * 1_000 + index),
         enough: this.#enough.signal,
       });

@@ -15,9 +15,11 @@ export interface Death {
   readonly afterMs: number;
 }
 
+/** Deaths of one target after which their kinds come in the same order again. */
+const PERIOD = 60;
 /** So many servers in a row die at the same early point: turns that are given up for it. */
-const STREAK = { every: 60, from: 12, length: 7, point: "serve.load.after" };
-/** Of four deaths of a target, one comes at any moment; the others visit the points in turn. */
+const STREAK = { from: 12, length: 7, point: "serve.load.after" };
+/** Of four other deaths one comes at any moment; the others visit the points in turn. */
 const EVERY = 4;
 const RANDOM_MS_MAX = 1_200;
 const PATIENCE_MS = 3_500;
@@ -48,13 +50,13 @@ export function deathOf(seed: number): Death {
   const random = new Random(seed);
   const target = seed % 2 === 1 ? "serve" : "hands";
   const turn = Math.floor((seed - 1) / 2);
-  if (target === "serve" && isInStreak(turn)) {
+  const kind = kindOf(target, turn);
+  if (kind === "time")
+    return { seed, target, point: undefined, afterMs: random.int(0, RANDOM_MS_MAX) };
+  if (kind === "streak") {
     return { seed, target, point: { name: STREAK.point, nth: 1 }, afterMs: PATIENCE_MS };
   }
-  if (turn % EVERY === EVERY - 1) {
-    return { seed, target, point: undefined, afterMs: random.int(0, RANDOM_MS_MAX) };
-  }
-  const place = turn - Math.floor(turn / EVERY);
+  const place = pointsBefore(target, turn);
   const points = POINTS[target];
   const round = Math.floor(place / points.length);
   const name = new Random(round).shuffled(points)[place % points.length];
@@ -63,17 +65,27 @@ export function deathOf(seed: number): Death {
 }
 
 /** A death at the first pass of a point, for one that has been missed so far. */
-export function makeUp(name: string, seed: number): Death {
-  return { seed, target: targetOf(name), point: { name, nth: 1 }, afterMs: 3 * PATIENCE_MS };
+export function makeUp(name: string): Death {
+  return { seed: 0, target: targetOf(name), point: { name, nth: 1 }, afterMs: 3 * PATIENCE_MS };
 }
 
 export function pointSetting({ point }: Death): string {
   return point === undefined ? "" : `${point.name}:${point.nth}`;
 }
 
-function isInStreak(turn: number): boolean {
-  const place = (turn % STREAK.every) - STREAK.from;
-  return place >= 0 && place < STREAK.length;
+function kindOf(target: Target, turn: number): "point" | "time" | "streak" {
+  const place = (turn % PERIOD) - STREAK.from;
+  if (target === "serve" && place >= 0 && place < STREAK.length) return "streak";
+  return turn % EVERY === EVERY - 1 ? "time" : "point";
+}
+
+/** How many deaths of the target have visited a point before, so that none is left out. */
+function pointsBefore(target: Target, turn: number): number {
+  const count = (turns: number) =>
+    Array.from({ length: turns }, (_, one) => kindOf(target, one)).filter(
+      (kind) => kind === "point",
+    ).length;
+  return Math.floor(turn / PERIOD) * count(PERIOD) + count(turn % PERIOD);
 }
 
 function nthOf(name: string, random: Random): number {

@@ -26,13 +26,12 @@ const { values } = parseArgs({
 
 const [, first = "", last = ""] = /^(\d+)\.\.(\d+)$/.exec(values.seed) ?? fail("--seed is A..B");
 const unsafe = safeguard(values.unsafe);
-const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort(signal));
-
 const program = copyProgram();
 const double = await startMessagesApi({ keep: 1_000 });
 const done = values.resume === undefined ? [] : earlier(values.resume);
-const campaign = new Campaign({ program, double, unsafe, stop: stop.signal, say });
+const campaign = new Campaign({ program, double, unsafe, say });
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void giveUp());
+
 try {
   const blocks = await campaign.run({
     firstSeed: Number(first),
@@ -48,6 +47,12 @@ try {
 } finally {
   await double.close();
   program.remove();
+}
+
+async function giveUp(): Promise<void> {
+  await campaign.abort();
+  program.remove();
+  process.exit(130);
 }
 
 function conclude(blocks: readonly BlockResult[], seeds: number): void {

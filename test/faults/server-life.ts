@@ -19,6 +19,7 @@ export class ServerLife {
 
   /** `failPoint` is the setting of that name, empty for none. */
   constructor(world: World, port: number, failPoint: string) {
+    if (world.isClosed) throw new Error("the campaign was stopped");
     this.#logFile = join(world.folder, "serve.log");
     this.url = `http://127.0.0.1:${port}`;
     const log = openSync(this.#logFile, "a");

@@ -6,8 +6,6 @@ import { readSession, type SessionSnapshot } from "./snapshot.ts";
 import { type Message, type ModelId, newTurn } from "./turns.ts";
 
 const PAUSE_MS = 100;
-/** A session that is not idle by then is stuck, and so is a server that does not answer. */
-const PATIENCE_MS = 60_000;
 const TURNS_MAX = 4;
 const REST_MS = 5_000;
 
@@ -20,6 +18,8 @@ export interface TalkerOptions {
   readonly url: () => string;
   /** For one request to be answered, in milliseconds. */
   readonly requestMs: number;
+  /** For anything to happen at all, in milliseconds. */
+  readonly patienceMs: number;
   readonly random: Random;
   /** Aborted when no further turn is to be started. */
   readonly enough: AbortSignal;
@@ -145,13 +145,14 @@ export class Talker {
 
   /** Waits until the turn has ended. A message shows the session as running when it is accepted. */
   async #idle(sessionId: string): Promise<void> {
-    const endMs = Date.now() + PATIENCE_MS;
+    const { patienceMs } = this.#options;
+    const endMs = Date.now() + patienceMs;
     while (Date.now() < endMs) {
       const { status } = await this.#persist((client) => client.beta.sessions.retrieve(sessionId));
       if (status === "idle") return;
       await sleep(PAUSE_MS);
     }
-    throw new Error(`${sessionId} is stuck: it is not idle after ${PATIENCE_MS} ms`);
+    throw new Error(`${sessionId} is stuck: it is not idle after ${patienceMs} ms`);
   }
 
   /** Checked before, because nothing is left of it afterwards. */
@@ -177,14 +178,15 @@ export class Talker {
 
   /** Asks again for as long as the server may be dead. */
   async #persist<T>(ask: (client: Anthropic) => Promise<T>): Promise<T> {
-    const endMs = Date.now() + PATIENCE_MS;
+    const { patienceMs } = this.#options;
+    const endMs = Date.now() + patienceMs;
     for (;;) {
       try {
         return await ask(this.#client);
       } catch (error) {
         if (!isPassing(error)) throw error;
         if (Date.now() > endMs) {
-          throw new Error(`the server does not answer for ${PATIENCE_MS} ms`, { cause: error });
+          throw new Error(`the server does not answer for ${patienceMs} ms`, { cause: error });
         }
       }
       await sleep(PAUSE_MS);

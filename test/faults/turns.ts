@@ -87,7 +87,7 @@ function stepsOf(kind: Kind, mark: string, random: Random): readonly Step[] {
         end,
       ];
     case "interrupted":
-      return [step(1, [command("1", 100)]), step(2, [command("2", 2_500)]), end];
+      return [step(1, [command("1", 100)]), step(2, [command("2", 5_000)]), end];
   }
 }
 

@@ -14,6 +14,10 @@ export interface WorldOptions {
   readonly unsafe: Safeguard | undefined;
 }
 
+const PATIENCE_MS = 60_000;
+/** Without a safeguard something may well be stuck, and that is soon known. */
+const UNSAFE_PATIENCE_MS = 8_000;
+
 /** One installation: its data folder and what its processes are started with. */
 export class World {
   readonly name: string;
@@ -22,12 +26,16 @@ export class World {
   /** The deaths of its hands to come, see `program.js`. */
   readonly deaths: string;
   readonly program: Program;
+  /** A session that is not idle after so many milliseconds is stuck, and so is a silent server. */
+  readonly patienceMs: number;
   readonly apiKey = "key-of-the-fault-campaign";
   readonly #env: NodeJS.ProcessEnv;
+  #isClosed = false;
 
   constructor({ name, program, double, unsafe }: WorldOptions) {
     this.name = name;
     this.program = program;
+    this.patienceMs = unsafe === undefined ? PATIENCE_MS : UNSAFE_PATIENCE_MS;
     this.folder = mkdtempSync(join(tmpdir(), "drover-faults-"));
     this.data = join(this.folder, "data");
     this.deaths = join(this.folder, "deaths");
@@ -49,6 +57,15 @@ export class World {
 
   env(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
     return { ...this.#env, ...more };
+  }
+
+  /** No server can be started in it any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   remove(): void {

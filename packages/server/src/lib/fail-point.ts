@@ -1,5 +1,3 @@
-import { appendFileSync } from "node:fs";
-
 /**
  * The places where the fault campaign may kill or stop a process, in the order in which a call passes them.
  * They are listed here so that a campaign can visit each and cannot miss a new one: `failPoint` takes
@@ -76,11 +74,9 @@ export interface FailPointPlan {
 
 let plan: FailPointPlan | undefined;
 let hits = 0;
-let countFile: string | undefined;
 
-/** Does nothing, unless a composition root armed this very point or asked for counting. */
+/** Does nothing, unless a composition root armed this very point. */
 export function failPoint(name: FailPoint): void {
-  if (countFile !== undefined) appendFileSync(countFile, `${name}\n`);
   if (plan?.name !== name) return;
   hits += 1;
   // SIGKILL, because what is to be tested is a death that runs no clean-up.
@@ -91,11 +87,6 @@ export function failPoint(name: FailPoint): void {
 export function armFailPoint(armed: FailPointPlan | undefined): void {
   plan = armed;
   hits = 0;
-}
-
-/** Appends the name of every point that is hit to a file, one a line, so that a campaign knows how often each can be. */
-export function countFailPoints(file: string | undefined): void {
-  countFile = file;
 }
 
 export function isFailPoint(name: string): name is FailPoint {

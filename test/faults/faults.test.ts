@@ -1,0 +1,46 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+
+const RUN = join(import.meta.dirname, "run.ts");
+const SEEDS = "1..200";
+const MINUTES = "4";
+/** Beyond those minutes: the last block and what it makes up for. */
+const CAMPAIGN_MS = 6 * 60_000;
+const UNSAFE_MS = 2 * 60_000;
+
+test("nothing is lost, doubled or stuck, whatever is killed when", {
+  timeout: CAMPAIGN_MS,
+}, async () => {
+  const campaign = await run("--seed", SEEDS, "--minutes", MINUTES);
+  expect(campaign).toEqual({ status: 0, output: expect.stringContaining("0 broken.") });
+});
+
+test.each([
+  ["fence", /epoch \d+ after \d+|has \d+ ends|has 2 results/],
+  ["journal", /ran \d+ times/],
+  ["reattach", /ran \d+ times/],
+])("the campaign fails with the %s switched off", { timeout: UNSAFE_MS }, async (name, broken) => {
+  const campaign = await run("--seed", "1..24", "--unsafe", name);
+  expect(campaign).toEqual({ status: 1, output: expect.stringMatching(broken) });
+});
+
+/** What it says is shown as well: the seeds, the tally, and where to look if a rule was broken. */
+async function run(...args: readonly string[]): Promise<{ status: number; output: string }> {
+  const child = spawn(process.execPath, ["--conditions=source", RUN, ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  });
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += String(chunk);
+    process.stdout.write(chunk);
+  });
+  const [status] = await once(child, "close");
+  return { status, output };
+}
