@@ -11,7 +11,7 @@ import {
 import { script } from "./support/last-words.ts";
 import { useWorld } from "./support/world.ts";
 
-const world = useWorld();
+const world = useWorld({ DROVER_MODEL_BACKOFF_MS: "50", DROVER_MODEL_SILENCE_MS: "1500" });
 
 const OVERLOADED = { type: "status", status: 529, error_type: "overloaded_error" } as const;
 const BEGINNING = ["session.status_running", "session.thread_status_running", "user.message"];
@@ -74,6 +74,15 @@ describe.concurrent("a model", () => {
     ]);
     await talk.say("again");
     expect(messagesOf(await talk.afterTurns(2))).toEqual(["You said: again"]);
+  });
+
+  test("whose answer stops coming is cut off and asked again", async () => {
+    const talk = await Conversation.open(world());
+    const stall = { type: "stall", afterEvents: 3, times: 1 } as const;
+    await talk.say(script(failing(stall, "at last")));
+    const history = await talk.afterTurns(1);
+    expect(errorsOf(history)).toEqual([["model_request_failed_error", "retrying"]]);
+    expect(messagesOf(history)).toEqual(["at last"]);
   });
 
   test("that refuses the request exhausts the turn at once, and the next message works", async () => {

@@ -58,6 +58,29 @@ export const Settings = z.strictObject({
     .describe(
       "Key for that API. `ANTHROPIC_API_KEY` or `ANTHROPIC_AUTH_TOKEN` is used instead only if the base URL is not set here either.",
     ),
+  DROVER_MODEL_SILENCE_MS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .max(3_600_000)
+    .default(120_000)
+    .describe("A model's answer in which nothing comes for so long, in milliseconds, is cut off."),
+  DROVER_MODEL_ATTEMPTS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(6)
+    .describe("Failed model requests in a row after which a turn is given up."),
+  DROVER_MODEL_BACKOFF_MS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(600_000)
+    .default(1_000)
+    .describe(
+      "Milliseconds before the second attempt; doubled for each further one, at most a minute, unless the API asks for more.",
+    ),
   DROVER_BWRAP: z
     .string()
     .min(1)

@@ -5,6 +5,8 @@ import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { ConfigError, loadConfig, refuseOwnAddress } from "./config.ts";
 
+const MODEL_DEFAULTS = { silenceMs: 120_000, attemptsMax: 6, backoffMs: 1_000 };
+
 test("with nothing set, the server is local, on SQLite and without a model API", () => {
   expect(loadConfig({ PATH: "/bin" })).toEqual({
     data: resolve(".drover"),
@@ -12,7 +14,7 @@ test("with nothing set, the server is local, on SQLite and without a model API",
     port: 8420,
     database: "sqlite",
     logLevel: "info",
-    model: {},
+    model: MODEL_DEFAULTS,
     test: { unsafe: [] },
   });
 });
@@ -77,7 +79,7 @@ test("the usual variables of Anthropic's clients are the fall-back, in pairs", (
     "theirs",
   ]);
   const own = loadConfig({ ...usual, DROVER_MODEL_BASE_URL: "http://other.example.com" });
-  expect(own.model).toEqual({ baseUrl: "http://other.example.com" });
+  expect(own.model).toEqual({ ...MODEL_DEFAULTS, baseUrl: "http://other.example.com" });
 });
 
 test.each(["http://127.0.0.1:8420", "http://localhost:8420/v1", "http://[::1]:8420"])(

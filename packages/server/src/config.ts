@@ -20,6 +20,11 @@ export interface Config {
   readonly model: {
     readonly baseUrl?: string;
     readonly apiKey?: Secret;
+    /** Milliseconds. */
+    readonly silenceMs: number;
+    readonly attemptsMax: number;
+    /** Milliseconds. */
+    readonly backoffMs: number;
   };
   readonly bwrapPath?: string;
   /** Switches that only tests use. */
@@ -164,6 +169,9 @@ function modelAccess(settings: z.output<typeof Settings>, env: Environment): Con
   return {
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(key === undefined ? {} : { apiKey: new Secret(key) }),
+    silenceMs: settings.DROVER_MODEL_SILENCE_MS,
+    attemptsMax: settings.DROVER_MODEL_ATTEMPTS,
+    backoffMs: settings.DROVER_MODEL_BACKOFF_MS,
   };
 }
 

@@ -16,13 +16,16 @@ export class World {
   readonly data = mkdtempSync(join(tmpdir(), "drover-system-"));
   readonly apiKey = KEY;
   readonly model: MessagesApi;
+  readonly #settings: Readonly<Record<string, string>>;
   #process: ChildProcess | undefined;
   #url = "";
   #pid = 0;
   #log: string[] = [];
 
-  constructor(model: MessagesApi) {
+  /** `settings` go into the environment of every server of this world. */
+  constructor(model: MessagesApi, settings: Readonly<Record<string, string>> = {}) {
     this.model = model;
+    this.#settings = settings;
   }
 
   get url(): string {
@@ -84,6 +87,7 @@ export class World {
 
   #env(): Record<string, string> {
     return {
+      ...this.#settings,
       DROVER_DATA: this.data,
       DROVER_PORT: "0",
       DROVER_API_KEY: KEY,
@@ -97,10 +101,10 @@ export class World {
  * A world for all tests of a file. Whatever they do, no request may have been one that the real API
  * would have refused.
  */
-export function useWorld(): () => World {
+export function useWorld(settings: Readonly<Record<string, string>> = {}): () => World {
   let world: World | undefined;
   beforeAll(async () => {
-    world = new World(await startMessagesApi({ script: lastWords() }));
+    world = new World(await startMessagesApi({ script: lastWords() }), settings);
     await world.start();
   });
   afterAll(async () => {

@@ -69,10 +69,14 @@ export async function compose(
   const deps: DriveDeps = {
     store,
     hands,
-    model: new Models(config.model),
+    model: new Models({ ...config.model, limits: { silenceMs: config.model.silenceMs } }),
     announcements,
     clock: systemClock,
-    policies: DEFAULT_POLICIES,
+    policies: {
+      ...DEFAULT_POLICIES,
+      attemptsMax: config.model.attemptsMax,
+      backoffMs: config.model.backoffMs,
+    },
     toolsOf: (session) => offeredTools(session.agent.tools),
     random: Math.random,
     newId,
