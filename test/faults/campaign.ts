@@ -26,7 +26,7 @@ export interface CampaignRequest {
 
 /** Kills in one world. More make a world's logs long, fewer have it started and checked too often. */
 const BLOCK = 40;
-const UNSAFE_BLOCK = 24;
+const UNSAFE_BLOCK = 16;
 /** Servers that freeze, one after another, in a world beside. */
 const ROUNDS = 2;
 const MAKE_UP_ROUNDS = 3;
