@@ -68,7 +68,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
   const limits = { ...STREAM_LIMITS, ...deps.streamLimits };
   const options = {
     ...deps,
-    write: createWrite({ store }),
+    write: createWrite({ store, clock }),
     streams: new Streams({ limits, log, shutdown }),
     reads: new SharedReads(store.events),
     readers: new StreamReaders(),

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { DELIVERED_KEPT_MS } from "./once.ts";
 import { openWorld, type World } from "./world.testsuite.ts";
 
 const AGENT = { name: "scout", model: "claude-opus-5" };
@@ -107,4 +108,28 @@ test("after ten minutes the answer is forgotten", async () => {
   expect(await create(world, attempt(1))).toBe(first);
   now += 2 * 60_000;
   expect(await create(world, attempt(1))).not.toBe(first);
+});
+
+test("the same request anew, whose first attempt was lost, is not taken for one long answered", async () => {
+  let now = Date.now();
+  const world = await openWorld({ now: () => now });
+  const { url } = await world.listen();
+  const send = async (count: number) => {
+    const response = await fetch(`${url}/v1/agents`, {
+      method: "POST",
+      headers: {
+        ...attempt(count),
+        authorization: `Bearer ${world.key}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(AGENT),
+    });
+    const { id } = (await response.json()) as { id: string };
+    return id;
+  };
+  const first = await send(0);
+  now += DELIVERED_KEPT_MS - 1;
+  expect(await send(1)).toBe(first);
+  now += DELIVERED_KEPT_MS + 1;
+  expect(await send(1)).not.toBe(first);
 });

@@ -1,11 +1,15 @@
 import { createHash } from "node:crypto";
 import { InvalidRequestError } from "../core/errors.ts";
+import type { Clock } from "../core/ports/clock.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import { failPoint } from "../lib/fail-point.ts";
 import type { AppContext } from "./context.ts";
+import { Deliveries } from "./deliveries.ts";
 
 /** How long an answer is kept for its retries. */
 export const ANSWER_KEPT_MS = 10 * 60_000;
+/** The same for an answer that went out whole: whoever got it sends no retry, and the same again is new. */
+export const DELIVERED_KEPT_MS = 30_000;
 const PRUNE_EVERY_MS = 60_000;
 const PRUNE_LIMIT = 200;
 const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
@@ -32,7 +36,8 @@ interface Answer {
  * of the effect. Retries are known by the official client's count and by equal credential, path and
  * body, or by an `Idempotency-Key`.
  */
-export function createWrite({ store }: { store: Store }): Write {
+export function createWrite({ store, clock }: { store: Store; clock: Clock }): Write {
+  const deliveries = new Deliveries(() => clock.now());
   let prunedAt = "";
   return async (c, effect, body) => {
     const attempt = retryCount(c);
@@ -40,7 +45,8 @@ export function createWrite({ store }: { store: Store }): Write {
     failPoint("serve.accept.before");
     const answer = await store.write(async (tx): Promise<Answer> => {
       if (requestKey === undefined) return answerOf(await effect(tx));
-      const earlier = await findAnswer(tx, { c, requestKey, attempt });
+      const isPast = deliveries.isOlder(requestKey, DELIVERED_KEPT_MS);
+      const earlier = await findAnswer(tx, { c, requestKey, attempt, isPast });
       if (earlier !== undefined) return earlier;
       const made = answerOf(await effect(tx));
       await tx.answeredRequests.put({
@@ -57,17 +63,19 @@ export function createWrite({ store }: { store: Store }): Write {
       return made;
     });
     failPoint("serve.accept.after");
+    if (requestKey !== undefined) deliveries.watch(c, requestKey);
     return c.body(answer.body, 200, { "content-type": "application/json" });
   };
 }
 
 async function findAnswer(
   tx: StoreTransaction,
-  request: { c: AppContext; requestKey: string; attempt: number | undefined },
+  request: { c: AppContext; requestKey: string; attempt: number | undefined; isPast: boolean },
 ): Promise<Answer | undefined> {
-  const { c, requestKey, attempt } = request;
+  const { c, requestKey, attempt, isPast } = request;
   const isKeyed = idempotencyKey(c) !== undefined;
-  if (!isKeyed && attempt === 0) return undefined;
+  // A count is no name: the same may be sent anew, its first attempt lost, and must not be swallowed.
+  if (!isKeyed && (attempt === 0 || isPast)) return undefined;
   const { workspaceId } = c.get("principal");
   const since = shifted(tx.now, -ANSWER_KEPT_MS);
   const earlier = await tx.answeredRequests.find(workspaceId, requestKey, since);
