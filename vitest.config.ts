@@ -1,10 +1,11 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * Three projects, by what they need:
+ * Four projects, by what they need:
  * - unit: nothing but Node; beside the source.
  * - contract: real files, real processes, a real sandbox (`*.contract.test.ts` beside the source).
  * - system: a started server, black box, under `test/`.
+ * - faults: the kill campaign, under `test/faults`.
  */
 const source = {
   resolve: { conditions: ["source"] },
@@ -36,8 +37,17 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["test/**/*.test.ts"],
+          exclude: ["test/faults/**"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        ...source,
+        test: {
+          name: "faults",
+          include: ["test/faults/**/*.test.ts"],
           fileParallelism: false,
         },
       },

@@ -1,5 +1,5 @@
 // `npm test`: brings what it needs, then checks, builds and runs every suite this machine allows.
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { provideBubblewrap } from "./lib/bubblewrap.js";
 import { installPackages } from "./lib/install.js";
@@ -13,9 +13,6 @@ import { readVitestReport } from "./lib/vitest-report.js";
 /** Where everything is to be proved: what cannot be run has failed. */
 const PROVES_ALL = process.env.CI === "true" || process.env.CI === "1";
 const STAGE_MS_MAX = 12 * 60_000;
-const FAULTS = "test/faults/run.ts";
-const FAULT_MINUTES = 4;
-const FAULT_SEEDS = "1..12";
 
 const stages = new Stages();
 const bubblewrap = provideBubblewrap();
@@ -35,7 +32,7 @@ await stages.run("unit", () => vitest("unit"));
 if (noSandbox === undefined) {
   await stages.run("contract", () => vitest("contract"));
   await stages.run("system", () => vitest("system"));
-  if (existsSync(join(ROOT, FAULTS))) await stages.run("faults", faults);
+  await stages.run("faults", () => vitest("faults"));
 } else {
   const withoutSandbox = ["hands/**", "cli/doctor*"].flatMap((path) => [
     "--exclude",
@@ -90,11 +87,6 @@ async function scripts() {
   const count = (word) => Number(new RegExp(`^# ${word} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
   const failed = count("fail") + count("cancelled");
   return { passed: count("pass"), failed: !ok && failed === 0 ? 1 : failed };
-}
-
-async function faults() {
-  const bounds = ["--seed", FAULT_SEEDS, "--minutes", String(FAULT_MINUTES)];
-  return succeed(node, ["--conditions=source", FAULTS, ...bounds]);
 }
 
 /** Why no sandbox runs here and what to do, or undefined: found out by running one. */
