@@ -61,11 +61,14 @@ test("the first key is made once", async () => {
   expect(await keys.list(admin)).toHaveLength(1);
 });
 
-test("a given key is taken once, also beside others, and stays revoked", async () => {
-  const { keys, ensureFirst, revoke } = world();
-  await ensureFirst();
+test("a given key is taken once, replaces the one before, and stays revoked", async () => {
+  const { keys, ensureFirst, revoke, create } = world();
+  const before = await ensureFirst();
+  const { key: other } = await create("admin");
   expect((await ensureFirst(given()))?.reveal()).toBe(given().reveal());
   expect(await ensureFirst(given())).toBeUndefined();
+  expect(await keys.authenticate(before?.reveal() ?? "")).toBeUndefined();
+  expect(await keys.authenticate(other.reveal())).toBeDefined();
   const caller = await keys.authenticate(given().reveal());
   await revoke(caller?.keyId ?? "");
   expect(await ensureFirst(given())).toBeUndefined();

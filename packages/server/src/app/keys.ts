@@ -14,6 +14,8 @@ const KEY_DIGITS = 43;
 /** Characters. Longer tokens are not worth a hash. */
 const TOKEN = { min: 16, max: 512 };
 const NAME_LENGTH_MAX = 256;
+/** The key that the settings or the first start gave; there is one at a time. */
+const FIRST_KEY = "first key";
 
 /** A key as it may be shown: never the key itself, nor its hash. */
 export type ApiKey = Omit<ApiKeyRecord, "key_sha256" | "workspace_id">;
@@ -33,7 +35,7 @@ export interface Keys {
   authenticate(token: string): Promise<Principal | undefined>;
   /**
    * Sees to it at start that the workspace has an admin key: `given` if it is set and not known yet,
-   * else a new one if there is none at all. Answers what was stored now, undefined if nothing was. A
+   * else a new one if there is none at all. A new given key revokes the one before. Answers what was stored now, undefined if nothing was. A
    * given key that was revoked stays so.
    */
   ensureFirst(
@@ -89,7 +91,12 @@ export function createKeys({ store, newId }: { store: Store; newId: NewId }): Ke
       if (isKnown || isEnough) return undefined;
       if (given !== undefined) assertUsable(given);
       const key = given ?? newKey();
-      await insert(tx, key, { workspace_id: workspaceId, name: "first key", role: "admin" });
+      // Whoever changes the setting wants the key before it to be worth nothing any more.
+      for (const { id, name, revoked_at } of known) {
+        if (name !== FIRST_KEY || revoked_at !== null) continue;
+        await tx.apiKeys.revoke(workspaceId, id, tx.now);
+      }
+      await insert(tx, key, { workspace_id: workspaceId, name: FIRST_KEY, role: "admin" });
       return key;
     },
   };
