@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # The agent inside a sandbox: does what the host asks over stdin and stdout. perl-base only.
 #
-#   agent.pl NPROC NOFILE FSIZE          (resource limits for itself and everything it starts)
+#   agent.pl NPROC NOFILE FSIZE [ID]     (resource limits for itself and everything it starts; the host
+#                                         finds its processes by ID)
 #
 # Frame: uint32 length of the rest, uint32 request id, one letter, fields as (uint32 length, bytes)*.
 # From the host:                                      Answer fields:

@@ -19,7 +19,7 @@ import { connectAgent } from "./connect-agent.ts";
 import { checkHandId, HandFolder } from "./hand-folder.ts";
 import { HostUids, ownerOf } from "./host-uids.ts";
 import { launcherPlan } from "./launcher-plan.ts";
-import { endProcess, findRecord, forgetRecord } from "./process-record.ts";
+import { endRecorded, findRecord, forgetRecord, recordLaunch } from "./process-record.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { type Launch, SandboxProcess } from "./sandbox-process.ts";
 import { makeUploadTree } from "./upload-tree.ts";
@@ -211,14 +211,17 @@ export class BubblewrapProvider implements SandboxProvider {
       uploads,
       ...prepared.base,
     });
+    const record = recordLaunch();
     return {
+      handFolder: folder.path,
+      record,
       perlPath: this.#options.perlPath ?? "/usr/bin/perl",
       launcher: join(this.#agentFolder, "launch.pl"),
       launcherOptions,
       bwrapPath: this.#options.bwrapPath ?? "/usr/bin/bwrap",
       bwrapArguments: bwrapArguments(folders),
       seccompFilter: prepared.seccomp,
-      command: agentCommand(limits),
+      command: agentCommand(limits, record.launch_id),
     };
   }
 
@@ -237,7 +240,7 @@ export class BubblewrapProvider implements SandboxProvider {
     try {
       const record = findRecord(handFolder);
       if (!record) return;
-      await endProcess(record, END_EARLIER_MS);
+      await endRecorded(record, END_EARLIER_MS);
       forgetRecord(handFolder, record);
     } catch (cause) {
       const message = "an earlier sandbox on this workspace is not proved gone";

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
+import { testLaunches } from "./launches.testsuite.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
 
 // The strictest there is: what a sandbox must read is made readable all the same.
@@ -12,4 +13,5 @@ describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testSandboxes("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testEscapes("root");
   testCrashes("root");
+  testLaunches("root");
 });

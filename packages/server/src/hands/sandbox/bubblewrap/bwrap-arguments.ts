@@ -3,6 +3,7 @@ import { UPLOADS_FOLDER } from "./upload-tree.ts";
 
 /** Where the agent's folder is shown inside. */
 const AGENT_FOLDER = "/run/drover";
+export const AGENT_SCRIPT = `${AGENT_FOLDER}/agent.pl`;
 
 const MIB = 1024 * 1024;
 const TMP_BYTES = 512 * MIB;
@@ -65,11 +66,11 @@ export function bwrapArguments(folders: ShownFolders): Buffer {
   return Buffer.from(`${options.join("\0")}\0`);
 }
 
-/** The program inside and its arguments. */
-export function agentCommand(limits: SandboxLimits): string[] {
+/** The program inside and its arguments, of which the last is for those who look for it from outside. */
+export function agentCommand(limits: SandboxLimits, launchId: string): string[] {
   const { processes, openFiles, fileBytes } = limits;
   const numbers = [processes, openFiles, fileBytes].map(String);
-  return ["/usr/bin/perl", `${AGENT_FOLDER}/agent.pl`, ...numbers];
+  return ["/usr/bin/perl", AGENT_SCRIPT, ...numbers, launchId];
 }
 
 function tmpfs(path: string, bytes: number): string[] {

@@ -21,6 +21,14 @@ while (!(await sandbox.stat("/workspace/beat"))) await new Promise((resolve) => 
 console.log("writing");
 `;
 
+function identity(pid: number): { boot_id: string; start_time: string | undefined } {
+  const boot_id = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  const start_time = readFileSync(`/proc/${pid}/stat`, "latin1")
+    .replace(/.*\) /, "")
+    .split(" ")[19];
+  return { boot_id, start_time };
+}
+
 /** What holds when the process that owns sandboxes is killed. Run for every mode. */
 export function testCrashes(mode: string): void {
   describe(`sandboxes of a process that was killed (${mode})`, () => {
@@ -102,6 +110,30 @@ export function testCrashes(mode: string): void {
       await world.another().reap();
       bystander.kill("SIGTERM");
       expect(await exited).toBe("SIGTERM");
+    });
+
+    test("never kill a process that only names the launch", async () => {
+      const launch_id = "0123456789abcdef".repeat(2);
+      const command = ["-c", "sleep 600; :", "looking", "for", launch_id];
+      const bystander = spawn("/bin/sh", command, { stdio: "ignore", detached: true });
+      const { pid = 0 } = bystander;
+      const exited = new Promise((resolve) =>
+        bystander.once("exit", (_, signal) => resolve(signal)),
+      );
+      const folder = plantRecord({ boot_id: identity(pid).boot_id, launch_id, since: "0" });
+      await world.another().reap();
+      expect(existsSync(join(folder, "sandbox.json"))).toBe(false);
+      process.kill(-pid, "SIGTERM");
+      expect(await exited).toBe("SIGTERM");
+    });
+
+    test("are understood as they were before launches had ids", async () => {
+      const left = spawn("/bin/sleep", ["600"], { stdio: "ignore" });
+      const exited = new Promise((resolve) => left.once("exit", (_, signal) => resolve(signal)));
+      const { boot_id, start_time } = identity(left.pid ?? 0);
+      plantRecord({ pid: left.pid, start_time, boot_id });
+      await world.another().reap();
+      expect(await exited).toBe("SIGKILL");
     });
 
     test("that cannot be read stop the hand, and no other", async () => {

@@ -58,6 +58,7 @@ export function ownerOf(folder: string): number | undefined {
   return uid !== undefined && isSandboxUid(uid) ? uid : undefined;
 }
 
-function isSandboxUid(uid: number): boolean {
+/** Whether only processes and files of sandboxes have it. */
+export function isSandboxUid(uid: number): boolean {
   return uid >= FIRST_UID && uid < FIRST_UID + UIDS;
 }

@@ -1,46 +1,69 @@
+import { randomBytes } from "node:crypto";
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { bootId, endLaunch, endProcess, identify } from "./process-table.ts";
 
-/** The first process of a sandbox's pid namespace. When it is gone, so are all processes of the sandbox. */
-const ProcessRecord = z.strictObject({
-  pid: z.number().int().min(2),
-  /** Clock ticks since boot, as `/proc/PID/stat` has it: tells the process from a later one of that pid. */
-  start_time: z.string().regex(/^\d+$/),
-  boot_id: z.string().min(1),
-});
+const BOOT = { boot_id: z.string().min(1) };
+const START_TIME = z.string().regex(/^\d+$/);
+/** Of everything that a launch makes on the host. Written before there is any of it. */
+const LAUNCH = {
+  /** Random. The last argument of the launcher, of bubblewrap and of the agent. */
+  launch_id: z.string().regex(/^[0-9a-f]{32}$/),
+  /** The start time of the process that launched it. */
+  since: START_TIME,
+};
+/** The first process of the sandbox's pid namespace. When it is gone, so are all processes of the sandbox. */
+const FIRST_PROCESS = { pid: z.number().int().min(2), start_time: START_TIME };
+
+const LaunchRecord = z.strictObject({ ...BOOT, ...LAUNCH });
+export type LaunchRecord = z.infer<typeof LaunchRecord>;
+
+/** Written before the agent is asked anything: from then on, code that nobody trusts may run. */
+const ProcessRecord = z.strictObject({ ...BOOT, ...LAUNCH, ...FIRST_PROCESS });
 export type ProcessRecord = z.infer<typeof ProcessRecord>;
 
-const RECORD_FILE = "sandbox.json";
-const POLL_MS_MAX = 20;
+/** As it was before launches had ids. */
+const EarlierRecord = z.strictObject({ ...BOOT, ...FIRST_PROCESS });
 
-/** Undefined if there is no such process. */
-export function recordProcess(pid: number): ProcessRecord | undefined {
-  const seen = observe(pid);
-  return seen && { pid, start_time: seen.startTime, boot_id: bootId() };
+const SandboxRecord = z.union([ProcessRecord, LaunchRecord, EarlierRecord]);
+export type SandboxRecord = z.infer<typeof SandboxRecord>;
+
+const RECORD_FILE = "sandbox.json";
+const LAUNCH_ID_BYTES = 16;
+
+/** Of a sandbox that this process is about to launch. */
+export function recordLaunch(): LaunchRecord {
+  const self = identify(process.pid);
+  if (!self) throw new Error("this process is not in /proc");
+  const launch_id = randomBytes(LAUNCH_ID_BYTES).toString("hex");
+  return { boot_id: bootId(), launch_id, since: self.start_time };
 }
 
 /** Not synced to disk: the record is about processes of this boot, which no power loss survives. */
-export function saveRecord(handFolder: string, record: ProcessRecord): void {
+export function saveRecord(handFolder: string, record: LaunchRecord | ProcessRecord): void {
   const draft = join(handFolder, `${RECORD_FILE}.tmp`);
   writeFileSync(draft, JSON.stringify(record), { mode: 0o600 });
   renameSync(draft, join(handFolder, RECORD_FILE));
 }
 
-/** Of a process that is gone. A record of another one, made since, stays. */
-export function forgetRecord(handFolder: string, record: ProcessRecord): void {
+/** Of a sandbox that is gone. A record of another one, made since, stays. */
+export function forgetRecord(handFolder: string, record: SandboxRecord): void {
   const found = findRecord(handFolder);
-  if (found?.pid !== record.pid || found.start_time !== record.start_time) return;
-  rmSync(join(handFolder, RECORD_FILE), { force: true });
+  if (found && isSame(found, record)) rmSync(join(handFolder, RECORD_FILE), { force: true });
+}
+
+function isSame(one: SandboxRecord, other: SandboxRecord): boolean {
+  if ("launch_id" in one) return "launch_id" in other && one.launch_id === other.launch_id;
+  return "pid" in other && one.pid === other.pid && one.start_time === other.start_time;
 }
 
 /**
  * Undefined if there is none. A file that is not a record throws, because what it meant cannot be
  * proved dead; unless it is older than this boot, and was cut when the machine stopped.
  */
-export function findRecord(handFolder: string): ProcessRecord | undefined {
+export function findRecord(handFolder: string): SandboxRecord | undefined {
   const file = join(handFolder, RECORD_FILE);
   let content: string;
   try {
@@ -50,7 +73,7 @@ export function findRecord(handFolder: string): ProcessRecord | undefined {
     throw error;
   }
   try {
-    return ProcessRecord.parse(JSON.parse(content));
+    return SandboxRecord.parse(JSON.parse(content));
   } catch (cause) {
     if (lstatSync(file).mtimeMs < Date.now() - uptime() * 1000) return undefined;
     throw new Error(`${file} is not the record of a sandbox`, { cause });
@@ -58,64 +81,12 @@ export function findRecord(handFolder: string): ProcessRecord | undefined {
 }
 
 /**
- * Kills the namespace of the recorded process and resolves when none of its processes is left. Touches
- * no process that merely has the same pid. Rejects when that cannot be reached in time.
+ * Kills what is left of the recorded sandbox, however far its making had come, and resolves when none of
+ * its processes is left. Rejects when that cannot be reached in time.
  */
-export async function endProcess(record: ProcessRecord, deadlineMs: number): Promise<void> {
+export async function endRecorded(record: SandboxRecord, deadlineMs: number): Promise<void> {
   if (record.boot_id !== bootId()) return;
-  const giveUpAt = performance.now() + deadlineMs;
-  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, POLL_MS_MAX)) {
-    const seen = observe(record.pid);
-    if (!seen || seen.startTime !== record.start_time) return;
-    if (!kill(record.pid)) return;
-    // The kernel lets the first process become a zombie only after it has waited for all others. A
-    // zombie with further threads is not at its end: code in the sandbox may have put them there.
-    if (seen.isZombie && seen.threads <= 1) return;
-    if (performance.now() > giveUpAt) {
-      throw new Error(`process ${record.pid} of a sandbox does not end`);
-    }
-    await sleep(pauseMs);
-  }
-}
-
-/** False if there is no such process. */
-function kill(pid: number): boolean {
-  try {
-    process.kill(pid, "SIGKILL");
-    return true;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ESRCH") return false;
-    throw error;
-  }
-}
-
-interface Observation {
-  readonly startTime: string;
-  readonly isZombie: boolean;
-  readonly threads: number;
-}
-
-function observe(pid: number): Observation | undefined {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  } catch {
-    // ENOENT, or ESRCH where it ended between opening and reading.
-    return undefined;
-  }
-  // The name before the last parenthesis may hold anything. Then: state, ppid, … (proc(5), fields 3 on).
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state = ""] = fields;
-  return {
-    startTime: fields[19] ?? "",
-    isZombie: state === "Z" || state === "X",
-    threads: Number(fields[17]),
-  };
-}
-
-let cachedBootId: string | undefined;
-
-function bootId(): string {
-  cachedBootId ??= readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  return cachedBootId;
+  // First the inside: the command lines in it are whatever the code in there likes.
+  if ("pid" in record) await endProcess(record, deadlineMs);
+  if ("launch_id" in record) await endLaunch(record.launch_id, record.since, deadlineMs);
 }

@@ -3,7 +3,14 @@ import { Duplex, type Readable, type Writable } from "node:stream";
 import { isMainThread } from "node:worker_threads";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import { deferred } from "../../../lib/deferred.ts";
-import { endProcess, type ProcessRecord, recordProcess } from "./process-record.ts";
+import {
+  endRecorded,
+  forgetRecord,
+  type LaunchRecord,
+  type ProcessRecord,
+  saveRecord,
+} from "./process-record.ts";
+import { endProcess, identify } from "./process-table.ts";
 import { explainFailure } from "./unavailable.ts";
 
 const STATUS_BYTES_MAX = 65_536;
@@ -17,6 +24,9 @@ const STATUS_FD = 5;
 const CHILD_PID = /"child-pid": *(\d+)/;
 
 export interface Launch {
+  /** Where the record of it is kept. */
+  readonly handFolder: string;
+  readonly record: LaunchRecord;
   readonly perlPath: string;
   readonly launcher: string;
   /** Options of `launch.pl` before `--`. */
@@ -24,6 +34,7 @@ export interface Launch {
   readonly bwrapPath: string;
   readonly bwrapArguments: Buffer;
   readonly seccompFilter: Uint8Array;
+  /** Its last argument is the id of the launch. */
   readonly command: readonly string[];
 }
 
@@ -38,28 +49,31 @@ export class SandboxProcess {
 
   /**
    * Starts one and resolves when its namespaces exist; nothing of the agent's has been asked for yet.
-   * Rejects with `SandboxUnavailableError`, also on abort, with nothing left behind.
+   * From before the start on, the hand's folder has a record of what is to be ended, whenever this
+   * process is killed. Rejects with `SandboxUnavailableError`, also on abort, with nothing left behind;
+   * where that cannot be proved, the record stays.
    */
   static async start(launch: Launch, signal: AbortSignal): Promise<SandboxProcess> {
     if (!isMainThread) {
       // The kernel sends the parent-death signal when the launching thread ends, not its process.
       throw new SandboxUnavailableError("sandboxes can only be made by the main thread");
     }
+    saveRecord(launch.handFolder, launch.record);
     const child = spawnLauncher(launch);
     const exited = exitOf(child);
     try {
       feed(child, SECCOMP_FD, launch.seccompFilter);
       feed(child, ARGUMENTS_FD, launch.bwrapArguments);
-      const pid = await childPid(child, exited, signal);
-      const record = recordProcess(pid);
-      if (!record) throw new SandboxUnavailableError(await exited);
-      return new SandboxProcess(child, record, exited);
+      const pid = await childPid(child, signal);
+      const first = pid === undefined ? undefined : identify(pid);
+      if (first) return new SandboxProcess(child, { ...launch.record, ...first }, exited);
     } catch (error) {
-      // Without a record nothing was asked of the agent: ended with bubblewrap, it leaves no trace.
-      child.kill("SIGKILL");
+      await endHalfMade(child, launch);
       await exited;
       throw error;
     }
+    await endHalfMade(child, launch);
+    throw explainFailure(await exited);
   }
 
   private constructor(child: ChildProcess, record: ProcessRecord, exited: Promise<string>) {
@@ -76,6 +90,13 @@ export class SandboxProcess {
     await endProcess(this.record, END_MS);
     await this.exited;
   }
+}
+
+/** bubblewrap's child waits for it for ever, if bubblewrap is killed before it has told it to go on. */
+async function endHalfMade(child: ChildProcess, { handFolder, record }: Launch): Promise<void> {
+  child.kill("SIGKILL");
+  await endRecorded(record, END_MS);
+  forgetRecord(handFolder, record);
 }
 
 function spawnLauncher(launch: Launch): ChildProcess {
@@ -133,15 +154,12 @@ function exitOf(child: ChildProcess): Promise<string> {
   return exited.promise;
 }
 
-async function childPid(
-  child: ChildProcess,
-  exited: Promise<string>,
-  signal: AbortSignal,
-): Promise<number> {
+/** Undefined if bubblewrap ended before it said; then its child may be there all the same. */
+async function childPid(child: ChildProcess, signal: AbortSignal): Promise<number | undefined> {
   const status = pipeAt(child, STATUS_FD);
-  const found = deferred<number>();
-  // Rejected below only through the race, which always has a listener.
-  found.promise.catch(() => undefined);
+  const found = deferred<number | undefined>();
+  child.once("exit", () => found.resolve(undefined));
+  child.once("error", () => found.resolve(undefined));
   const onAbort = () => found.reject(cancelled(signal));
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
@@ -155,10 +173,7 @@ async function childPid(
   });
   status.on("error", () => status.destroy());
   try {
-    const failed = exited.then((why) => {
-      throw explainFailure(why);
-    });
-    return await Promise.race([found.promise, failed]);
+    return await found.promise;
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
