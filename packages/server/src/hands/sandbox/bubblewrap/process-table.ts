@@ -90,15 +90,12 @@ interface Found {
 function scan(id: string, since: string): Found {
   const named: ProcessId[] = [];
   const exiting: ProcessId[] = [];
-  for (const name of readdirSync("/proc")) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid)) continue;
+  for (const pid of readdirSync("/proc").map(Number).filter(Number.isInteger)) {
     const seen = observe(pid);
     if (!seen || seen.isZombie || Number(seen.startTime) < Number(since)) continue;
     const uid = userOf(pid);
-    if (uid === undefined) continue;
     // To read the command line of others' processes is to wait for whoever holds the memory it is in.
-    if (uid !== process.geteuid?.() && !isSandboxUid(uid)) continue;
+    if (uid === undefined || (uid !== process.geteuid?.() && !isSandboxUid(uid))) continue;
     // bubblewrap never runs as root, and what does may take long to end.
     if (seen.isExiting && uid !== 0) exiting.push({ pid, start_time: seen.startTime });
     else if (carries(pid, id)) named.push({ pid, start_time: seen.startTime });
