@@ -8,7 +8,7 @@ import { readersOf } from "../sql-ports.ts";
 import { WriteQueue } from "../write-queue.ts";
 import { SqliteEngine } from "./sqlite-engine.ts";
 import { openReader, openWriter } from "./sqlite-file.ts";
-import { SqliteRunner } from "./sqlite-runner.ts";
+import { SqliteReads } from "./sqlite-reads.ts";
 
 export interface SqliteStoreOptions {
   /** The database is the file `drover.db` in it; made with mode 0700 if it is not there. */
@@ -40,7 +40,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     onRecovery: options.onRecovery ?? (() => undefined),
   });
   return {
-    ...readersOf(new SqliteRunner(reader)),
+    ...readersOf(new SqliteReads({ writer, reader })),
     write: (work) => queue.write(work),
     writeUnsynced: (work) => queue.write(work, false),
     failure: () => queue.failure(),
