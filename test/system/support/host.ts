@@ -25,7 +25,9 @@ export function handsPid(world: World): number | undefined {
 export function sandboxPids(world: World): number[] {
   return hands(world).flatMap((hand) => {
     const record = readIfThere(join(world.data, "hands", hand, "sandbox.json"));
-    return record === undefined ? [] : [Number(JSON.parse(record).pid)];
+    // One that is still being launched has no pid yet.
+    const pid: unknown = record === undefined ? undefined : JSON.parse(record).pid;
+    return typeof pid === "number" ? [pid] : [];
   });
 }
 
