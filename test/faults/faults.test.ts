@@ -8,7 +8,13 @@ const SEEDS = "1..200";
 const MINUTES = "4";
 /** Beyond those minutes: the last block and what it makes up for. */
 const CAMPAIGN_MS = 6 * 60_000;
-const UNSAFE_MS = 2 * 60_000;
+/**
+ * A campaign ends with the first block in which a rule is broken: most do with the first, of 16 seeds.
+ * Whether a server that thaws still appends before it finds its lock gone is a matter of milliseconds,
+ * so that a block alone may miss it.
+ */
+const UNSAFE_SEEDS = "1..96";
+const UNSAFE_MS = 4 * 60_000;
 
 test("nothing is lost, doubled or stuck, whatever is killed when", {
   timeout: CAMPAIGN_MS,
@@ -22,7 +28,7 @@ test.each([
   ["journal", /ran \d+ times/],
   ["reattach", /ran \d+ times/],
 ])("the campaign fails with the %s switched off", { timeout: UNSAFE_MS }, async (name, broken) => {
-  const campaign = await run("--seed", "1..16", "--unsafe", name);
+  const campaign = await run("--seed", UNSAFE_SEEDS, "--unsafe", name);
   expect(campaign).toEqual({ status: 1, output: expect.stringMatching(broken) });
 });
 
