@@ -8,7 +8,7 @@ import { writeFileAtomically } from "../lib/write-file-atomically.ts";
 const ServerFile = z.object({
   pid: z.int().positive(),
   /** With `pid` it names one process for ever; see `processStart`. */
-  pid_start: z.string(),
+  pid_start: z.string().min(1),
   url: z.string(),
 });
 export type ServerFile = z.infer<typeof ServerFile>;

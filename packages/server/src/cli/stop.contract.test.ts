@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { processStart, writeHandsFile } from "../hands/protocol/hands-file.ts";
-import { findServer, isAlive } from "./server-file.ts";
+import { findServer } from "./server-file.ts";
 import { stop } from "./stop.ts";
 
 test("the server of the folder is ended, and its hands only when asked", async () => {
@@ -71,8 +71,7 @@ async function sleeper(): Promise<ChildProcess> {
 
 /** Told by the system, because Node may hear of an end later than `stop` does. */
 async function isEnded(child: ChildProcess): Promise<boolean> {
-  const pid = child.pid ?? 0;
-  return !(await isAlive({ pid, pid_start: await processStart(pid) }));
+  return (await processStart(child.pid ?? 0)) === "";
 }
 
 function temporaryFolder(): string {
