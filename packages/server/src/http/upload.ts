@@ -5,7 +5,6 @@ import { FileUploadFields } from "@drover/api";
 import { Busboy, type BusboyFileStream } from "@fastify/busboy";
 import { InvalidRequestError, PlatformError, RequestTooLargeError } from "../core/errors.ts";
 import type { BlobRef, Blobs } from "../core/ports/blobs.ts";
-import { deferred } from "../lib/deferred.ts";
 import type { AppContext } from "./context.ts";
 import { parse } from "./parse.ts";
 
@@ -36,7 +35,7 @@ interface FilePart {
 export async function receiveUpload(c: AppContext, blobs: Blobs): Promise<UploadedPart> {
   const source = sourceOf(c);
   const parser = openParser(c);
-  const part = deferred<FilePart>();
+  const part = Promise.withResolvers<FilePart>();
   const fields = new Map<string, string>();
   let receiving: BusboyFileStream | undefined;
   parser.on("file", (name, stream, filename, _encoding, mimeType) => {

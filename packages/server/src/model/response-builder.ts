@@ -1,4 +1,5 @@
 import type { ModelBlock, ModelObserver, ModelUsage } from "../core/ports/model.ts";
+import { isRecord } from "../lib/is-record.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -207,10 +208,6 @@ function indexOf(fields: Fields): number {
 
 function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
-}
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function record(value: unknown): Fields {

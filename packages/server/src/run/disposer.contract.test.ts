@@ -3,7 +3,6 @@ import { expect, onTestFinished, test } from "vitest";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { Hands } from "../core/ports/hands.ts";
 import { ManualClock } from "../hands/fake/manual-clock.ts";
-import { deferred } from "../lib/deferred.ts";
 import type { FailPoint } from "../lib/fail-point.ts";
 import { createBrainWorld, TWO_TOOLS } from "../testing/brain.ts";
 import { HandDisposer } from "./disposer.ts";
@@ -165,7 +164,7 @@ test("a store that fails is asked again", async () => {
 test("ends when what is under way has ended, and begins nothing more", async () => {
   const world = await brainWorld();
   for (let index = 0; index < 9; index += 1) await world.deletedSession();
-  const end = deferred<boolean>();
+  const end = Promise.withResolvers<boolean>();
   let asked = 0;
   const hands = only(() => {
     asked += 1;

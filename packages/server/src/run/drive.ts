@@ -144,7 +144,8 @@ class SessionDriver {
     first: readonly EventDraft[],
     settlements: readonly Settlement[],
   ): Promise<boolean> {
-    const { view, deps } = { view: this.#view, deps: this.#deps };
+    const view = this.#view;
+    const deps = this.#deps;
     const decision = decide({
       state: view.state,
       inbox: view.inbox,

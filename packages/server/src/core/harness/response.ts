@@ -1,4 +1,5 @@
 import type { TextBlock } from "@drover/api";
+import { isRecord } from "../../lib/is-record.ts";
 import { isBlankText } from "../blank-text.ts";
 import type { ModelBlock, ModelOutcome } from "../ports/model.ts";
 import type { EventDraft, ModelOrigin } from "../session/log-event.ts";
@@ -133,8 +134,4 @@ function refusalOf(response: Response) {
     category: text("category"),
     explanation: text("explanation"),
   };
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { deferred } from "../../lib/deferred.ts";
 import type { FileMount } from "./hands.ts";
 import {
   type ExecRequest,
@@ -55,7 +54,7 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
 
     test("streams output while the command runs", async () => {
       await using box = await start();
-      const first = deferred<string>();
+      const first = Promise.withResolvers<string>();
       const stop = new AbortController();
       const running = box.sandbox.exec(
         { command: "echo early; exec sleep 600", timeoutMs: 60_000 },
@@ -184,7 +183,7 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
     test("does everything else while a command runs", async () => {
       await using box = await start();
       const stop = new AbortController();
-      const begun = deferred<undefined>();
+      const begun = Promise.withResolvers<undefined>();
       const request = { command: "echo; sleep 600", timeoutMs: 60_000 };
       const running = box.sandbox.exec(request, () => begun.resolve(undefined), stop.signal);
       await begun.promise;

@@ -1,5 +1,11 @@
 import type { EventDraft } from "./log-event.ts";
-import type { Ending, OpenRequest, SessionState, ThreadState } from "./state.ts";
+import {
+  type Ending,
+  type OpenRequest,
+  type SessionState,
+  type ThreadState,
+  withThread,
+} from "./state.ts";
 import { addUsage } from "./usage.ts";
 
 type RequestEvent = Extract<
@@ -22,12 +28,12 @@ export function foldRequestEvent(
   switch (draft.type) {
     case "span.model_request_start": {
       const request = { id: draft.id, attempt: draft.private.attempt, calls: [] };
-      return withThread(state, draft, { ...thread, request, retry: null });
+      return withThread(state, draft.thread_id, { ...thread, request, retry: null });
     }
     case "span.model_request_end": {
       const usage = draft.private.usage;
       return {
-        ...withThread(state, draft, requestEnded(thread, draft)),
+        ...withThread(state, draft.thread_id, requestEnded(thread, draft)),
         usage: usage === undefined ? state.usage : addUsage(state.usage, usage),
       };
     }
@@ -82,8 +88,4 @@ function endingOf(stopReason: string | null, refusal: Ending["stop_details"] | u
         stop_details: refusal ?? { type: "refusal", category: null, explanation: null },
       }
     : { stop_reason: { type: "end_turn" }, stop_details: null };
-}
-
-function withThread(state: SessionState, draft: RequestEvent, thread: ThreadState): SessionState {
-  return { ...state, threads: { ...state.threads, [draft.thread_id]: thread } };
 }

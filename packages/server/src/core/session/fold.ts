@@ -3,7 +3,7 @@ import { foldRequestEvent } from "./fold-request.ts";
 import { foldToolEvent } from "./fold-tools.ts";
 import { foldTurnEvent } from "./fold-turn.ts";
 import type { EventDraft, LogEvent } from "./log-event.ts";
-import { NEW_SESSION, type SessionState, type ThreadState, threadState } from "./state.ts";
+import { NEW_SESSION, type SessionState, threadState, withThread } from "./state.ts";
 
 /** The state that a log leads to. Pure; any prefix of any log is a valid argument. */
 export function fold(events: readonly LogEvent[], from: SessionState = NEW_SESSION): SessionState {
@@ -76,8 +76,4 @@ export function activeMs(state: SessionState, now: string): number {
 
 function stopped(state: SessionState, status: "idle" | "terminated", now: string): SessionState {
   return { ...state, status, activeMs: activeMs(state, now), runningSince: null };
-}
-
-function withThread(state: SessionState, threadId: string, thread: ThreadState): SessionState {
-  return { ...state, threads: { ...state.threads, [threadId]: thread } };
 }

@@ -89,3 +89,12 @@ export const NEW_SESSION: SessionState = {
 export function threadState(state: SessionState, threadId: string): ThreadState {
   return state.threads[threadId] ?? IDLE_THREAD;
 }
+
+/** The same with another state of one thread. */
+export function withThread(
+  state: SessionState,
+  threadId: string,
+  thread: ThreadState,
+): SessionState {
+  return { ...state, threads: { ...state.threads, [threadId]: thread } };
+}

@@ -1,17 +1,16 @@
 import { expect, test } from "vitest";
 import { type HandsWorld, testHands } from "../../core/ports/hands.testsuite.ts";
 import type { HandCall } from "../../core/ports/hands.ts";
-import { type Deferred, deferred } from "../../lib/deferred.ts";
 import { MemoryHands } from "./memory-hands.ts";
 
 testHands(async () => openWorld());
 
 function openWorld(): HandsWorld {
-  const gates = new Map<string, Deferred<void>>();
+  const gates = new Map<string, PromiseWithResolvers<void>>();
   const begun: string[] = [];
   const gate = (handId: string, mark: string) => {
     const key = `${handId}/${mark}`;
-    const found = gates.get(key) ?? deferred<void>();
+    const found = gates.get(key) ?? Promise.withResolvers<void>();
     gates.set(key, found);
     return found;
   };

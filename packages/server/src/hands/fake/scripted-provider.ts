@@ -10,7 +10,6 @@ import {
   SandboxGoneError,
   type SandboxProvider,
 } from "../../core/ports/sandbox.ts";
-import { deferred } from "../../lib/deferred.ts";
 
 /**
  * A sandbox without an inside, for tests of what is around sandboxes: it has files and a death, and
@@ -30,7 +29,7 @@ export class ScriptedSandbox implements Sandbox {
 
   constructor(handId: string) {
     this.handId = handId;
-    const { promise, resolve } = deferred<string>();
+    const { promise, resolve } = Promise.withResolvers<string>();
     this.closed = promise;
     this.#resolveClosed = resolve;
   }

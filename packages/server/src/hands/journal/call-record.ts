@@ -1,5 +1,4 @@
 import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
-import { deferred } from "../../lib/deferred.ts";
 import { OutputTail } from "../../lib/output-tail.ts";
 
 export type CallState = "accepted" | "running" | "done";
@@ -20,7 +19,7 @@ export class CallRecord {
   constructor(call: HandCall, outputTailBytes: number) {
     this.call = call;
     this.output = new OutputTail(outputTailBytes);
-    const { promise, resolve } = deferred<CallOutcome>();
+    const { promise, resolve } = Promise.withResolvers<CallOutcome>();
     this.ended = promise;
     this.#resolveEnded = resolve;
   }

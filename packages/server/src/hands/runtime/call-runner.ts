@@ -6,7 +6,6 @@ import {
   SandboxGoneError,
   SandboxUnavailableError,
 } from "../../core/ports/sandbox.ts";
-import { deferred } from "../../lib/deferred.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
@@ -124,7 +123,7 @@ export class CallRunner {
     const afterGrace = (ending: Ending) =>
       clock.sleepUntil(clock.now() + limits.stopGraceMs, over.signal).then(() => ending);
     const stopped = whenAborted(AbortSignal.any([stop, over.signal]));
-    const dead = deferred<string>();
+    const dead = Promise.withResolvers<string>();
     const offClosed = lease.onClosed(dead.resolve);
     try {
       return await Promise.race([

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { SandboxUnavailableError } from "../../core/ports/sandbox.ts";
-import { deferred } from "../../lib/deferred.ts";
 import { makeCall } from "../fake/make-call.ts";
 import { ManualClock } from "../fake/manual-clock.ts";
 import { ScriptedProvider } from "../fake/scripted-provider.ts";
@@ -27,7 +26,7 @@ test("makes another when the sandbox died", async () => {
 test("makes no other before the processes of the last are gone", async () => {
   const { keeper, provider } = open();
   const lease = await acquire(keeper);
-  const processes = deferred<void>();
+  const processes = Promise.withResolvers<void>();
   const [first] = provider.sandboxes;
   if (first) first.slowEnd = processes.promise;
   const ended = lease.end();
@@ -41,7 +40,7 @@ test("makes no other before the processes of the last are gone", async () => {
 
 test("gives up the making when nobody waits for it any more, and not before", async () => {
   const { keeper, provider } = open();
-  const given = deferred<AbortSignal>();
+  const given = Promise.withResolvers<AbortSignal>();
   provider.onProvision = (_request, signal) => {
     given.resolve(signal);
     return untilAborted(signal);
@@ -61,7 +60,7 @@ test("gives up the making when nobody waits for it any more, and not before", as
 
 test("ends a sandbox that is ready only after everybody gave up", async () => {
   const { keeper, provider } = open();
-  const making = deferred<void>();
+  const making = Promise.withResolvers<void>();
   provider.onProvision = () => making.promise;
   const patience = new AbortController();
   const waiting = acquire(keeper, {}, patience.signal);
@@ -77,7 +76,7 @@ test("ends a sandbox that is ready only after everybody gave up", async () => {
 
 test("fails at the deadline, also if the provider does not stop, and then waits for it", async () => {
   const { keeper, provider, clock } = open();
-  const making = deferred<void>();
+  const making = Promise.withResolvers<void>();
   provider.onProvision = () => making.promise;
   const waiting = acquire(keeper);
   const failed = expect(waiting).rejects.toThrow("a sandbox could not be made within 30 s");

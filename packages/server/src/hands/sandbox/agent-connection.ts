@@ -1,13 +1,12 @@
 import type { Readable, Writable } from "node:stream";
 import { SandboxFileError, SandboxGoneError } from "../../core/ports/sandbox.ts";
-import { type Deferred, deferred } from "../../lib/deferred.ts";
 import { encodeFrame, type Field, type Frame, FrameReader } from "./frames.ts";
 
 const REQUESTS_MAX = 1024;
 const MESSAGE_CHARS_MAX = 1000;
 
 interface Pending {
-  readonly answer: Deferred<readonly Buffer[]>;
+  readonly answer: PromiseWithResolvers<readonly Buffer[]>;
   readonly onOutput: ((chunk: Buffer) => void) | undefined;
   readonly timer: NodeJS.Timeout | undefined;
 }
@@ -26,7 +25,7 @@ export class AgentConnection {
   readonly #onBroken: (why: string) => void;
   readonly #reader = new FrameReader();
   readonly #pending = new Map<number, Pending>();
-  readonly #hello = deferred<undefined>();
+  readonly #hello = Promise.withResolvers<undefined>();
   #lastId = 0;
   #gone: SandboxGoneError | undefined;
 
@@ -63,7 +62,7 @@ export class AgentConnection {
       deadlineMs === undefined
         ? undefined
         : setTimeout(() => this.#break("its agent did not answer in time"), deadlineMs);
-    const answer = deferred<readonly Buffer[]>();
+    const answer = Promise.withResolvers<readonly Buffer[]>();
     this.#pending.set(id, { answer, onOutput, timer });
     this.#input.write(encodeFrame(id, request.op, request.fields));
     return { id, answer: answer.promise };

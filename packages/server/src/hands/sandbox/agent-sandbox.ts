@@ -9,7 +9,6 @@ import {
   type Sandbox,
   SandboxFileError,
 } from "../../core/ports/sandbox.ts";
-import { deferred } from "../../lib/deferred.ts";
 import type { AgentConnection } from "./agent-connection.ts";
 import { type AgentFields, fieldsOf } from "./agent-fields.ts";
 
@@ -60,7 +59,7 @@ export class AgentSandbox implements Sandbox {
   ): Promise<ExecResult> {
     checkCommand(request.command);
     const before = this.#turn;
-    const over = deferred<undefined>();
+    const over = Promise.withResolvers<undefined>();
     this.#turn = before.then(() => over.promise);
     try {
       if (await abortedBefore(before, signal)) return { exitCode: null, ended: "cancelled" };
@@ -211,7 +210,7 @@ const NO_OUTPUT = { stdout: new Uint8Array(), stderr: new Uint8Array() };
 /** True if the signal is aborted before the promise, which never rejects, resolves. */
 async function abortedBefore(promise: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return true;
-  const aborted = deferred<boolean>();
+  const aborted = Promise.withResolvers<boolean>();
   const onAbort = () => aborted.resolve(true);
   signal.addEventListener("abort", onAbort, { once: true });
   try {

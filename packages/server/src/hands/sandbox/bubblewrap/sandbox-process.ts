@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Duplex, type Readable, type Writable } from "node:stream";
 import { isMainThread } from "node:worker_threads";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
-import { deferred } from "../../../lib/deferred.ts";
 import {
   endRecorded,
   forgetRecord,
@@ -141,7 +140,7 @@ function pipeAt(child: ChildProcess, fd: number): Duplex {
 
 /** Never rejects. */
 function exitOf(child: ChildProcess): Promise<string> {
-  const exited = deferred<string>();
+  const exited = Promise.withResolvers<string>();
   let message = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     message = (message + text).slice(-MESSAGE_BYTES_MAX);
@@ -157,7 +156,7 @@ function exitOf(child: ChildProcess): Promise<string> {
 /** Undefined if bubblewrap ended before it said; then its child may be there all the same. */
 async function childPid(child: ChildProcess, signal: AbortSignal): Promise<number | undefined> {
   const status = pipeAt(child, STATUS_FD);
-  const found = deferred<number | undefined>();
+  const found = Promise.withResolvers<number | undefined>();
   child.once("exit", () => found.resolve(undefined));
   child.once("error", () => found.resolve(undefined));
   const onAbort = () => found.reject(cancelled(signal));
