@@ -2,7 +2,7 @@ import { type Agent, AgentCreateParams, AgentUpdateParams } from "@drover/api";
 import { describe, expect, test } from "vitest";
 import { ManualClock } from "../hands/fake/manual-clock.ts";
 import { newId } from "../lib/new-id.ts";
-import { MemoryStore } from "../store/memory/memory-store.ts";
+import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
 import { createAgents } from "./agents.ts";
 import { createCursors } from "./pagination.ts";
 import type { Principal } from "./principal.ts";
@@ -12,7 +12,7 @@ const stranger: Principal = { ...principal, workspaceId: "wrkspc_b" };
 
 function world() {
   const clock = new ManualClock();
-  const store = new MemoryStore({ clock, announcements: { publish: () => undefined } });
+  const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const cursors = createCursors({ key: new Uint8Array(32) });
   const agents = createAgents({ store, cursors, newId });
   const create = (fields: object = {}, who = principal) =>

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { Blobs } from "../core/ports/blobs.ts";
 import { ManualClock } from "../hands/fake/manual-clock.ts";
-import { MemoryStore } from "../store/memory/memory-store.ts";
+import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
 import { collectBlobs } from "./blob-collector.ts";
 
 const workspaceId = "wrkspc_a";
@@ -9,7 +9,7 @@ const minute = 60_000;
 
 function world() {
   const clock = new ManualClock();
-  const store = new MemoryStore({ clock, announcements: { publish: () => undefined } });
+  const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const deleted: string[] = [];
   const broken = new Set<string>();
   const blobs: Pick<Blobs, "delete"> = {

@@ -2,7 +2,7 @@ import { EnvironmentCreateParams, EnvironmentUpdateParams } from "@drover/api";
 import { expect, test } from "vitest";
 import { ManualClock } from "../hands/fake/manual-clock.ts";
 import { newId } from "../lib/new-id.ts";
-import { MemoryStore } from "../store/memory/memory-store.ts";
+import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
 import { createEnvironments } from "./environments.ts";
 import { createCursors } from "./pagination.ts";
 import type { Principal } from "./principal.ts";
@@ -12,7 +12,7 @@ const stranger: Principal = { ...principal, workspaceId: "wrkspc_b" };
 
 function world() {
   const clock = new ManualClock();
-  const store = new MemoryStore({ clock, announcements: { publish: () => undefined } });
+  const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const cursors = createCursors({ key: new Uint8Array(32) });
   const environments = createEnvironments({ store, cursors, newId });
   const create = (fields: object = {}, who = principal) =>

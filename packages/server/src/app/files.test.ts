@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { FileRecord } from "../core/ports/records.ts";
 import { ManualClock } from "../hands/fake/manual-clock.ts";
 import { newId } from "../lib/new-id.ts";
-import { MemoryStore } from "../store/memory/memory-store.ts";
+import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
 import { createFiles, type Upload } from "./files.ts";
 import { createCursors } from "./pagination.ts";
 import type { Principal } from "./principal.ts";
@@ -14,7 +14,7 @@ const blob = { sha256: "ab".repeat(32), size_bytes: 3 };
 
 function world() {
   const clock = new ManualClock();
-  const store = new MemoryStore({ clock, announcements: { publish: () => undefined } });
+  const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const files = createFiles({
     store,
     blobs: { get: async (workspaceId, sha256) => bytesOf(`${workspaceId} ${sha256.slice(0, 2)}`) },

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ManualClock } from "../hands/fake/manual-clock.ts";
 import { newId } from "../lib/new-id.ts";
 import { Secret } from "../lib/secret.ts";
-import { MemoryStore } from "../store/memory/memory-store.ts";
+import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
 import { createKeys, hashOf, newKey } from "./keys.ts";
 import type { Principal } from "./principal.ts";
 
@@ -11,7 +11,7 @@ const given = () => new Secret("a-key-that-was-given");
 
 function world() {
   const clock = new ManualClock();
-  const store = new MemoryStore({ clock, announcements: { publish: () => undefined } });
+  const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const keys = createKeys({ store, newId });
   const ensureFirst = (key?: Secret) => store.write((tx) => keys.ensureFirst(tx, "wrkspc_a", key));
   const create = (role: "admin" | "read_only", who = admin) =>

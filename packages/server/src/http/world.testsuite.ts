@@ -13,7 +13,10 @@ import { newId } from "../lib/new-id.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
-import { MemoryStore, type MemoryStoreOptions } from "../store/memory/memory-store.ts";
+import {
+  type MemoryStoreOptions,
+  openMemoryStore,
+} from "../store/sqlite/memory-store.testsuite.ts";
 import { createApp } from "./app.ts";
 import { listen } from "./listen.ts";
 import type { StreamLimits } from "./sse.ts";
@@ -65,7 +68,7 @@ export async function openWorld({
       },
     },
   };
-  const memory = new MemoryStore(storeOptions);
+  const memory = openMemoryStore(storeOptions);
   const store = openStore?.({ ...storeOptions, dataFolder }) ?? memory;
   const shutdown = new AbortController();
   let subscriptions = 0;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { StoreUnavailableError } from "../core/errors.ts";
 import { insertSession } from "../core/ports/store.testsuite.ts";
-import { MemoryStore } from "./memory/memory-store.ts";
+import { type MemoryStore, openMemoryStore } from "./sqlite/memory-store.testsuite.ts";
 
 function openStore(): MemoryStore {
-  return new MemoryStore({
+  return openMemoryStore({
     clock: { now: () => 0, sleepUntil: async () => undefined },
     announcements: { publish: () => undefined },
   });

@@ -44,8 +44,8 @@ function makePrivate(file: string): void {
   chmodSync(file, 0o600);
 }
 
-/** Each migration in its own transaction, which also is the lock between processes that open at once. */
-function migrate(database: Database.Database, migrations: readonly Migration[]): void {
+/** Brings the schema up to date. Each migration in its own transaction, which also is the lock between processes that open at once. */
+export function migrate(database: Database.Database, migrations: readonly Migration[]): void {
   database
     .transaction(() => {
       database.exec(`create table if not exists migrations (
