@@ -9,3 +9,4 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "drover");
 
 export const SERVER = join(ROOT, "packages", "server");
+export const CONFORMANCE = join(ROOT, "packages", "conformance");

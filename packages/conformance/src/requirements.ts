@@ -1,0 +1,39 @@
+import type { Requirement } from "./requirement.ts";
+import { agents } from "./requirements/agents.ts";
+import { choices } from "./requirements/choices.ts";
+import { deployments } from "./requirements/deployments.ts";
+import { dreams } from "./requirements/dreams.ts";
+import { endpoints } from "./requirements/endpoints.ts";
+import { environments } from "./requirements/environments.ts";
+import { events } from "./requirements/events.ts";
+import { files } from "./requirements/files.ts";
+import { memoryStores } from "./requirements/memory-stores.ts";
+import { models } from "./requirements/models.ts";
+import { outside } from "./requirements/outside.ts";
+import { selfHosted } from "./requirements/self-hosted.ts";
+import { sessions } from "./requirements/sessions.ts";
+import { skills } from "./requirements/skills.ts";
+import { streams } from "./requirements/streams.ts";
+import { transport } from "./requirements/transport.ts";
+import { vaults } from "./requirements/vaults.ts";
+
+/** Every normative sentence of the contract, in the order of its sections. */
+export const REQUIREMENTS: readonly Requirement[] = [
+  ...transport,
+  ...endpoints,
+  ...agents,
+  ...environments,
+  ...sessions,
+  ...events,
+  ...streams,
+  ...deployments,
+  ...vaults,
+  ...memoryStores,
+  ...skills,
+  ...files,
+  ...models,
+  ...dreams,
+  ...selfHosted,
+  ...outside,
+  ...choices,
+];

@@ -1,0 +1,38 @@
+import type { Scenario } from "./scenario.ts";
+import { agents } from "./scenarios/agents.ts";
+import { choices } from "./scenarios/choices.ts";
+import { deployments } from "./scenarios/deployments.ts";
+import { dreams } from "./scenarios/dreams.ts";
+import { endpoints } from "./scenarios/endpoints.ts";
+import { environments } from "./scenarios/environments.ts";
+import { events } from "./scenarios/events.ts";
+import { files } from "./scenarios/files.ts";
+import { memoryStores } from "./scenarios/memory-stores.ts";
+import { models } from "./scenarios/models.ts";
+import { outside } from "./scenarios/outside.ts";
+import { selfHosted } from "./scenarios/self-hosted.ts";
+import { sessions } from "./scenarios/sessions.ts";
+import { skills } from "./scenarios/skills.ts";
+import { streams } from "./scenarios/streams.ts";
+import { transport } from "./scenarios/transport.ts";
+import { vaults } from "./scenarios/vaults.ts";
+
+export const SCENARIOS: readonly Scenario[] = [
+  ...transport,
+  ...endpoints,
+  ...agents,
+  ...environments,
+  ...sessions,
+  ...events,
+  ...streams,
+  ...deployments,
+  ...vaults,
+  ...memoryStores,
+  ...skills,
+  ...files,
+  ...models,
+  ...dreams,
+  ...selfHosted,
+  ...outside,
+  ...choices,
+];

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { drover, environment, FROM_SOURCE } from "../support/drover.ts";
+
+const API_KEY = "key-of-the-conformance-run";
+
+/** A server on a folder of its own, for as many scenarios as there are. */
+export class Served {
+  readonly apiKey = API_KEY;
+  readonly url: string;
+  readonly process: ChildProcess;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #data: string;
+
+  private constructor(
+    url: string,
+    process: ChildProcess,
+    env: Record<string, string>,
+    data: string,
+  ) {
+    this.url = url;
+    this.process = process;
+    this.#env = env;
+    this.#data = data;
+  }
+
+  /** `settings` go into the server's environment. Rejects with its log if it does not start. */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Served> {
+    const data = mkdtempSync(join(tmpdir(), "drover-conformance-"));
+    const env = { DROVER_DATA: data, DROVER_PORT: "0", DROVER_API_KEY: API_KEY, ...settings };
+    const child = spawn(process.execPath, [...FROM_SOURCE, "serve"], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: environment(env),
+    });
+    const log: string[] = [];
+    child.stderr.on("data", (chunk) => log.push(String(chunk)));
+    const line = await new Promise<string>((resolve, reject) => {
+      createInterface(child.stdout).once("line", resolve);
+      child.once("exit", () => reject(new Error(`the server did not start:\n${log.join("")}`)));
+    });
+    return new Served(JSON.parse(line).url, child, env, data);
+  }
+
+  /** Stops the server and its hands, and deletes the folder. */
+  close(): void {
+    drover(["stop", "--hands"], { env: this.#env });
+    if (this.process.exitCode === null) this.process.kill("SIGKILL");
+    rmSync(this.#data, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,15 @@
+import { afterAll, beforeAll, test } from "vitest";
+import { CONFORMANCE_MS, runConformance } from "./run-conformance.ts";
+import { Served } from "./served.ts";
+
+let server: Served;
+beforeAll(async () => {
+  server = await Served.start();
+});
+afterAll(() => server.close());
+
+test(
+  "a server on SQLite does what the contract says",
+  () => runConformance(server),
+  CONFORMANCE_MS,
+);
