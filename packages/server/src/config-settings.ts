@@ -31,6 +31,14 @@ export const Settings = z.strictObject({
     .describe(
       "The key clients must send. Without it one is made at the first start and kept in the data folder (`drover keys show`).",
     ),
+  DROVER_ENCRYPTION_KEY: z
+    .string()
+    .min(1)
+    .transform((list) => list.split(",").map((key) => key.trim()))
+    .optional()
+    .describe(
+      "The key that stored secrets are encrypted with, 32 bytes in base64. Several with commas between them: the first encrypts, all decrypt. Without it one is made at the first start and kept in the data folder.",
+    ),
   DROVER_DATABASE: z
     .string()
     .default("sqlite")

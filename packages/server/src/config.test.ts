@@ -39,6 +39,12 @@ test.each([
   expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(`^${name} is not usable: `));
 });
 
+test("encryption keys are taken apart, and none of them can be printed", () => {
+  const { encryptionKeys, ...rest } = loadConfig({ DROVER_ENCRYPTION_KEY: "new-key, old-key" });
+  expect(encryptionKeys?.map((key) => key.reveal())).toEqual(["new-key", "old-key"]);
+  expect(inspect({ encryptionKeys, rest }, { depth: 9 })).not.toContain("-key");
+});
+
 test("PostgreSQL is said to come later", () => {
   expect(() => loadConfig({ DROVER_DATABASE: "postgres://localhost/drover" })).toThrow(
     "PostgreSQL is not supported yet",

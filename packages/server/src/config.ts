@@ -15,6 +15,8 @@ export interface Config {
   /** 0 for any free one. */
   readonly port: number;
   readonly apiKey?: Secret;
+  /** The first seals stored secrets, all open them. */
+  readonly encryptionKeys?: readonly Secret[];
   readonly database: string;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
   readonly model: {
@@ -141,11 +143,13 @@ function explain(error: z.ZodError): string {
 
 function toConfig(settings: z.output<typeof Settings>, env: Environment): Config {
   const { DROVER_API_KEY: key, DROVER_BWRAP: bwrap, DROVER_TEST_FAIL_POINT: point } = settings;
+  const encryptionKeys = settings.DROVER_ENCRYPTION_KEY?.map((each) => new Secret(each));
   return Object.freeze({
     data: resolve(settings.DROVER_DATA),
     host: settings.DROVER_HOST,
     port: settings.DROVER_PORT,
     ...(key === undefined ? {} : { apiKey: new Secret(key) }),
+    ...(encryptionKeys === undefined ? {} : { encryptionKeys: Object.freeze(encryptionKeys) }),
     database: settings.DROVER_DATABASE,
     logLevel: settings.DROVER_LOG_LEVEL,
     model: Object.freeze(modelAccess(settings, env)),

@@ -10,6 +10,7 @@ import { SharedReads } from "../app/streams-reads.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
+import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import { newId } from "../lib/new-id.ts";
 import { authenticate } from "./auth.ts";
@@ -33,6 +34,7 @@ export interface AppDeps {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly announcements: Announcements;
+  readonly secretBox: SecretBox;
   readonly cursors: Cursors;
   readonly clock: Clock;
   readonly models: Models;

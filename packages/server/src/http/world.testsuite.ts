@@ -10,6 +10,7 @@ import type { KeyRole } from "../core/ports/records.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
 import { newId } from "../lib/new-id.ts";
+import { Secret } from "../lib/secret.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
@@ -17,6 +18,8 @@ import {
   type MemoryStoreOptions,
   openMemoryStore,
 } from "../store/sqlite/memory-store.testsuite.ts";
+import { createEnvelopeBox } from "../vault/envelope-box.ts";
+import { givenKeys } from "../vault/given-keys.ts";
 import { createApp } from "./app.ts";
 import { listen } from "./listen.ts";
 import type { StreamLimits } from "./sse.ts";
@@ -87,11 +90,14 @@ export async function openWorld({
   const logged: { fields: Readonly<Record<string, unknown>>; message: string }[] = [];
   let deletions = 0;
   const blobs = await LocalBlobs.open(join(dataFolder, "blobs"));
+  const encryptionKey = new Secret(randomBytes(32).toString("base64"));
+  const secretBox = createEnvelopeBox(givenKeys([encryptionKey], "the test"));
   const record = (fields: Readonly<Record<string, unknown>>, message: string) =>
     void logged.push({ fields, message });
   const app = createApp({
     store,
     announcements: counted,
+    secretBox,
     cursors: createCursors({ key: randomBytes(32) }),
     clock,
     log: { error: record, warn: record },
@@ -172,6 +178,7 @@ export async function openWorld({
       return hands.map(({ handId }) => handId);
     },
     blobs,
+    secretBox,
     dataFolder,
     thrown,
     key,

@@ -20,6 +20,9 @@ import { Scheduler } from "../run/scheduler.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
+import { createEnvelopeBox, type KeyRing } from "../vault/envelope-box.ts";
+import { givenKeys } from "../vault/given-keys.ts";
+import { openKeyFile } from "../vault/key-file.ts";
 import { keyFromFile } from "./secret-file.ts";
 import { handsSpawner, type SpawnHandsOptions } from "./spawn-hands.ts";
 
@@ -102,6 +105,7 @@ export async function compose(
       store,
       blobs,
       announcements,
+      secretBox: createEnvelopeBox(await openKeyRing(config)),
       cursors: createCursors({ key: await keyFromFile(join(config.data, "cursor-key")) }),
       clock: systemClock,
       models: createModels({ models: listModels().map(modelInfoOf) }),
@@ -118,6 +122,11 @@ export async function compose(
       await Promise.all([disposed, collecting]);
     },
   };
+}
+
+function openKeyRing(config: Config): Promise<KeyRing> | KeyRing {
+  if (config.encryptionKeys === undefined) return openKeyFile(join(config.data, "encryption-keys"));
+  return givenKeys(config.encryptionKeys, "DROVER_ENCRYPTION_KEY");
 }
 
 const COLLECTOR_PAUSE_MS = 60_000;
