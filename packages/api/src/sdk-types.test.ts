@@ -10,6 +10,20 @@ import type {
   EnvironmentUpdateParams as SdkEnvironmentUpdateParams,
 } from "@anthropic-ai/sdk/resources/beta/environments/environments";
 import type { BetaDeletedFile, BetaFileMetadata } from "@anthropic-ai/sdk/resources/beta/files";
+import type {
+  BetaManagedAgentsDeletedMemory,
+  BetaManagedAgentsMemory,
+  BetaManagedAgentsMemoryListItem,
+  MemoryCreateParams as SdkMemoryCreateParams,
+  MemoryUpdateParams as SdkMemoryUpdateParams,
+} from "@anthropic-ai/sdk/resources/beta/memory-stores/memories";
+import type {
+  BetaManagedAgentsDeletedMemoryStore,
+  BetaManagedAgentsMemoryStore,
+  MemoryStoreCreateParams as SdkMemoryStoreCreateParams,
+  MemoryStoreUpdateParams as SdkMemoryStoreUpdateParams,
+} from "@anthropic-ai/sdk/resources/beta/memory-stores/memory-stores";
+import type { BetaManagedAgentsMemoryVersion } from "@anthropic-ai/sdk/resources/beta/memory-stores/memory-versions";
 import type { BetaModelInfo } from "@anthropic-ai/sdk/resources/beta/models";
 import type {
   BetaManagedAgentsDeleteSessionResource,
@@ -31,6 +45,8 @@ import type * as api from "./index.ts";
 /** Checked by the compiler: the official client's types are the contract. */
 
 type Body<T> = Omit<T, "betas" | "workspace_id">;
+/** What of a memory's parameters goes into the body. */
+type MemoryBody<T> = Omit<Body<T>, "memory_store_id" | "view">;
 /** Clients may send `redacted` by type, but the contract refuses it. */
 type SentMessages<T extends { initial_events?: unknown }> = Omit<Body<T>, "initial_events">;
 
@@ -48,6 +64,18 @@ test("what the official client can send is what the schemas read", () => {
   >();
   expectTypeOf<Body<SdkSessionUpdateParams>>().toExtend<z.input<typeof api.SessionUpdateParams>>();
   expectTypeOf<Body<ResourceAddParams>>().toExtend<z.input<typeof api.FileResourceParams>>();
+  expectTypeOf<Body<SdkMemoryStoreCreateParams>>().toExtend<
+    z.input<typeof api.MemoryStoreCreateParams>
+  >();
+  expectTypeOf<Body<SdkMemoryStoreUpdateParams>>().toExtend<
+    z.input<typeof api.MemoryStoreUpdateParams>
+  >();
+  expectTypeOf<MemoryBody<SdkMemoryCreateParams>>().toExtend<
+    z.input<typeof api.MemoryCreateParams>
+  >();
+  expectTypeOf<MemoryBody<SdkMemoryUpdateParams>>().toExtend<
+    z.input<typeof api.MemoryUpdateParams>
+  >();
 });
 
 test("what is answered is what the official client reads", () => {
@@ -62,5 +90,11 @@ test("what is answered is what the official client reads", () => {
   expectTypeOf<api.SessionThread>().toExtend<BetaManagedAgentsSessionThread>();
   expectTypeOf<api.FileMetadata>().toExtend<BetaFileMetadata>();
   expectTypeOf<api.FileDeleted>().toExtend<BetaDeletedFile>();
+  expectTypeOf<api.MemoryStore>().toExtend<BetaManagedAgentsMemoryStore>();
+  expectTypeOf<api.MemoryStoreDeleted>().toExtend<BetaManagedAgentsDeletedMemoryStore>();
+  expectTypeOf<api.Memory>().toExtend<BetaManagedAgentsMemory>();
+  expectTypeOf<api.MemoryListItem>().toExtend<BetaManagedAgentsMemoryListItem>();
+  expectTypeOf<api.MemoryDeleted>().toExtend<BetaManagedAgentsDeletedMemory>();
+  expectTypeOf<api.MemoryVersion>().toExtend<BetaManagedAgentsMemoryVersion>();
   expectTypeOf<api.ModelInfo>().toExtend<BetaModelInfo>();
 });

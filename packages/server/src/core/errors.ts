@@ -4,17 +4,21 @@ interface PlatformErrorOptions {
   /** Stable detail for programs, such as `environment_archived`. */
   readonly code?: string | undefined;
   readonly cause?: unknown;
+  /** What the contract puts beside the message. */
+  readonly fields?: Readonly<Record<string, string>>;
 }
 
 /** A failure that the caller can act on. Anything else that is thrown is a bug. */
 export abstract class PlatformError extends Error {
   abstract readonly type: ErrorType;
   readonly code: string | undefined;
+  readonly fields: Readonly<Record<string, string>>;
 
   constructor(message: string, options: PlatformErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.name = new.target.name;
     this.code = options.code;
+    this.fields = options.fields ?? {};
   }
 }
 
@@ -38,6 +42,18 @@ export class NotFoundError extends PlatformError {
 /** A conflict that a retry cannot resolve, such as a stale version. */
 export class ConflictError extends PlatformError {
   readonly type = "conflict_error";
+}
+
+/** A memory's path is another one's, or above or below it. `id` is empty if that one is unknown. */
+export class MemoryPathConflictError extends PlatformError {
+  readonly type = "memory_path_conflict_error";
+
+  constructor({ id, path }: { id: string; path: string }) {
+    const problem = "is in the way: a path is of one memory and leads through none";
+    super(`path: the memory at ${path} ${problem}`, {
+      fields: { conflicting_memory_id: id, conflicting_path: path },
+    });
+  }
 }
 
 export class RequestTooLargeError extends PlatformError {

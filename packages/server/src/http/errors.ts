@@ -60,8 +60,8 @@ function statusOf(error: PlatformError): number {
 
 function bodyOf(error: PlatformError, c: AppContext): ErrorBody {
   const body = envelope(c, error.type, error.message);
-  if (error.code === undefined) return body;
-  return { ...body, error: { ...body.error, details: { error_code: error.code } } };
+  const details = error.code === undefined ? {} : { details: { error_code: error.code } };
+  return { ...body, error: { ...body.error, ...error.fields, ...details } };
 }
 
 function envelope(c: AppContext, type: ErrorType, message: string): ErrorBody {

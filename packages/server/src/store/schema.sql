@@ -139,6 +139,67 @@ CREATE TABLE loose_blobs (
 
 CREATE INDEX loose_blobs_since on loose_blobs (since);
 
+CREATE TABLE memories (
+  workspace_id text not null,
+  memory_store_id text not null,
+  id text not null,
+  memory_version_id text not null,
+  path text not null,
+  content_sha256 text not null,
+  content_size_bytes integer not null,
+  created_at text not null,
+  updated_at text not null,
+  primary key (workspace_id, memory_store_id, id),
+  unique (workspace_id, memory_store_id, path)
+);
+
+CREATE TABLE memory_contents (
+  workspace_id text not null,
+  memory_store_id text not null,
+  memory_version_id text not null,
+  content text not null,
+  primary key (workspace_id, memory_store_id, memory_version_id)
+);
+
+CREATE TABLE memory_stores (
+  workspace_id text not null,
+  id text not null,
+  name text not null,
+  description text not null,
+  metadata text not null,
+  last_version integer not null,
+  created_at text not null,
+  updated_at text not null,
+  archived_at text,
+  primary key (workspace_id, id)
+);
+
+CREATE INDEX memory_stores_created on memory_stores (workspace_id, created_at, id);
+
+CREATE TABLE memory_versions (
+  workspace_id text not null,
+  memory_store_id text not null,
+  id text not null,
+  seq integer not null,
+  memory_id text not null,
+  operation text not null,
+  path text,
+  content_sha256 text,
+  content_size_bytes integer,
+  created_at text not null,
+  created_by_type text not null,
+  created_by_id text not null,
+  redacted_at text,
+  redacted_by_type text,
+  redacted_by_id text,
+  primary key (workspace_id, memory_store_id, id),
+  unique (workspace_id, memory_store_id, seq)
+);
+
+CREATE INDEX memory_versions_actor on memory_versions (workspace_id, memory_store_id, created_by_id, seq);
+
+CREATE INDEX memory_versions_memory on memory_versions (workspace_id, memory_store_id, memory_id, seq);
+
 CREATE TABLE migrations (
   version integer primary key,
   name text not null

@@ -34,6 +34,7 @@ import {
 } from "./queries/files.ts";
 import { acceptInput, readInbox } from "./queries/inbox.ts";
 import { addLooseBlob, listLooseBlobs, removeLooseBlob } from "./queries/loose-blobs.ts";
+import { memoryStoreReader, memoryStoreWriter } from "./queries/memory-stores.ts";
 import { findEventSeq, readEvents } from "./queries/read-events.ts";
 import {
   claimSessions,
@@ -54,7 +55,10 @@ import {
 import { listUndisposed, setDisposed } from "./queries/undisposed-hands.ts";
 import type { SqlRunner, SqlTransaction } from "./sql.ts";
 
-type Readers = Pick<Store, "events" | "sessions" | "agents" | "environments" | "files" | "apiKeys">;
+type Readers = Pick<
+  Store,
+  "events" | "sessions" | "agents" | "environments" | "files" | "memoryStores" | "apiKeys"
+>;
 
 /** The reading half of the ports, as statements on one connection. */
 export function readersOf(db: SqlRunner): Readers {
@@ -64,6 +68,7 @@ export function readersOf(db: SqlRunner): Readers {
     agents: agentReader(db),
     environments: environmentReader(db),
     files: fileReader(db),
+    memoryStores: memoryStoreReader(db),
     apiKeys: apiKeyReader(db),
   };
 }
@@ -196,6 +201,10 @@ export class SqlStoreTransaction implements StoreTransaction {
       deleteOfSession: (workspaceId, sessionId) => deleteFilesOfSession(tx, workspaceId, sessionId),
       isReferenced: (workspaceId, sha256) => isContentReferenced(tx, workspaceId, sha256),
     };
+  }
+
+  get memoryStores(): StoreTransaction["memoryStores"] {
+    return memoryStoreWriter(this.#tx);
   }
 
   get looseBlobs(): StoreTransaction["looseBlobs"] {

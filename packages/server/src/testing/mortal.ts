@@ -55,6 +55,7 @@ export function mortalStore(store: Store, mortal: Mortal): Store {
     agents: store.agents,
     environments: store.environments,
     files: store.files,
+    memoryStores: store.memoryStores,
     apiKeys: store.apiKeys,
     write: (work) => mortal.outside("write", () => store.write(work)),
     writeUnsynced: (work) => mortal.outside("write", () => store.writeUnsynced(work)),

@@ -1,4 +1,5 @@
 import type { EventReader, EventWriter } from "./event-log.ts";
+import type { MemoryStores, MemoryStoreWriter } from "./memory-stores.ts";
 import type {
   Agents,
   AgentWriter,
@@ -31,6 +32,7 @@ export interface Store {
   readonly agents: Agents;
   readonly environments: Environments;
   readonly files: Files;
+  readonly memoryStores: MemoryStores;
   readonly apiKeys: ApiKeys;
   /** The work must await nothing but the transaction: others wait for it. It is failed if it does. */
   write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
@@ -56,6 +58,7 @@ export interface StoreTransaction {
   readonly agents: AgentWriter;
   readonly environments: EnvironmentWriter;
   readonly files: FileWriter;
+  readonly memoryStores: MemoryStoreWriter;
   readonly looseBlobs: LooseBlobs;
   readonly apiKeys: ApiKeyWriter;
   readonly answeredRequests: AnsweredRequests;
