@@ -59,6 +59,11 @@ export const ClientEventParams = z.discriminatedUnion("type", [
   SystemMessageParams,
 ]);
 
+const sendMax = 100;
+export const EventSendParams = z.strictObject({
+  events: z.array(ClientEventParams).min(1).max(sendMax),
+});
+
 export type UserMessageParams = z.infer<typeof UserMessageParams>;
 export type UserInterruptParams = z.infer<typeof UserInterruptParams>;
 export type UserToolConfirmationParams = z.infer<typeof UserToolConfirmationParams>;

@@ -12,10 +12,13 @@ export function queryInteger(min: number, max: number) {
     .string()
     .regex(/^\d{1,9}$/, "must be a whole number")
     .transform(Number)
-    .pipe(z.number().min(min).max(max));
+    .pipe(z.number().int().min(min).max(max));
 }
 
-export const QueryBoolean = z.enum(["true", "false"]).transform((value) => value === "true");
+export const QueryBoolean = z
+  .enum(["true", "false"])
+  .transform((value) => value === "true")
+  .pipe(z.boolean());
 
 /** `name[]=a&name[]=b`, or `name=a&name=b`; both as `queryRecord` gives them. */
 export function queryArray<T extends z.ZodType>(item: T, max: number) {
@@ -28,7 +31,8 @@ export function queryArray<T extends z.ZodType>(item: T, max: number) {
 /** RFC 3339; given out in UTC with milliseconds, so that it compares as text with stored times. */
 export const QueryTime = z.iso
   .datetime({ offset: true })
-  .transform((value) => new Date(value).toISOString());
+  .transform((value) => new Date(value).toISOString())
+  .pipe(z.iso.datetime());
 
 export const limitQuery = { limit: queryInteger(1, pageLimitMax).optional() };
 export const pageQuery = { ...limitQuery, page: text(cursorMax).optional() };

@@ -6,6 +6,14 @@ import { RedactedBlock, ResultBlock, TextBlock } from "./content.ts";
  * envelope: `id`, `type` and `processed_at` are added by the log.
  */
 
+/** Any event as a list or a stream shows it; what else it holds depends on its type. */
+export const SessionEvent = z.looseObject({
+  type: z.string(),
+  /** Previews and what only a stream says have none. */
+  id: z.string().optional(),
+  processed_at: z.string().nullish(),
+});
+
 export const StopReason = z.discriminatedUnion("type", [
   z.object({ type: z.literal("end_turn") }),
   z.object({ type: z.literal("requires_action"), event_ids: z.array(z.string()) }),

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { type Config, loadConfig } from "../config.ts";
+import { VERSION } from "../lib/version.ts";
 import { failureSentence, failureStack } from "./failure.ts";
 
 /** Each command's own code is loaded when it is asked for, so that `drover --help` is quick. */
@@ -52,10 +53,6 @@ function program(): Command {
     });
   return drover;
 }
-
-declare const DROVER_VERSION: string | undefined;
-
-const VERSION = typeof DROVER_VERSION === "string" ? DROVER_VERSION : "0.0.0-source";
 
 function keysCommand(config: () => Config): Command {
   const keys = new Command("keys").description("the key that clients send");

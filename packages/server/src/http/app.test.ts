@@ -182,7 +182,7 @@ describe("errors", () => {
     ["POST", "/v1/memory_stores/memstore_1/memories"],
     ["GET", "/v1/environments/env_1/work/poll"],
     ["POST", "/v1/sessions/sesn_1/resources"],
-    ["PATCH", "/v1/deployments/depl_1"],
+    ["POST", "/v1/deployments/depl_1/run"],
   ])("answers 501 by name, never to be retried, to %s %s", async (method, path) => {
     const world = await openWorld();
     const { status, body, headers } = await world.request(method, path);
@@ -190,6 +190,19 @@ describe("errors", () => {
     expect(body).toEqual(
       envelope("invalid_request_error", expect.stringContaining("not implemented")),
     );
+  });
+
+  test.each([
+    ["PUT", "/v1/agents/agent_1", "GET, HEAD, POST"],
+    ["DELETE", "/v1/agents", "GET, HEAD, POST"],
+    ["OPTIONS", "/v1/sessions/sesn_1/events/stream", "GET, HEAD"],
+    ["PATCH", "/v1/deployments/depl_1", "GET, HEAD, POST"],
+    ["POST", "/openapi.json", "GET, HEAD"],
+  ])("answers 405 to %s %s, and says what it takes", async (method, path, allow) => {
+    const world = await openWorld();
+    const { status, body, headers } = await world.request(method, path);
+    expect([status, headers.get("allow")]).toEqual([405, allow]);
+    expect(body).toEqual(envelope("invalid_request_error", expect.stringContaining(method)));
   });
 
   test("tells the official client not to retry a conflict", async () => {

@@ -15,7 +15,7 @@ import type { Store } from "../core/ports/store.ts";
 import { newId } from "../lib/new-id.ts";
 import { authenticate } from "./auth.ts";
 import type { AppEnv, HttpLog } from "./context.ts";
-import { respondNotFound, respondWithError } from "./errors.ts";
+import { respondUnrouted, respondWithError } from "./errors.ts";
 import { createWrite } from "./once.ts";
 import { refuseNul } from "./paths.ts";
 import { agentRoutes } from "./routes/agents.ts";
@@ -24,6 +24,7 @@ import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
+import { openApiRoutes } from "./routes/openapi.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { unbuiltRoutes } from "./routes/unbuilt.ts";
@@ -51,7 +52,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   const { store, log, shutdown } = deps;
   const app = new Hono<AppEnv>();
   app.onError(respondWithError(log));
-  app.notFound(respondNotFound);
+  app.notFound(respondUnrouted);
   app.use(async (c, next) => {
     const requestId = newId("req");
     c.set("requestId", requestId);
@@ -59,6 +60,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     await next();
   });
   app.route("/", healthRoutes(store, shutdown));
+  app.route("/", openApiRoutes());
   app.use("/v1/*", authenticate(createKeys({ store, newId })), checkVersion(), refuseNul());
   mountResources(app, deps);
   app.route("/", unbuiltRoutes());

@@ -1,4 +1,4 @@
-import type { ErrorBody, ErrorType } from "@drover/api";
+import { type ErrorBody, type ErrorType, methodsAt } from "@drover/api";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { NotImplementedError, PlatformError, StoreUnavailableError } from "../core/errors.ts";
@@ -23,6 +23,8 @@ const STATUS: Readonly<Record<ErrorType, number>> = {
 /** The official client asks again on 409 and 501 although the answer cannot change. */
 const NEVER_RETRY: ReadonlySet<number> = new Set([409, 501]);
 
+const PATH_SHOWN_MAX = 200;
+
 /** The one place where an error becomes a response. A bug says nothing of itself to the caller. */
 export function respondWithError(log: HttpLog): (error: unknown, c: AppContext) => Response {
   return (error, c) => {
@@ -38,9 +40,22 @@ export function respondWithError(log: HttpLog): (error: unknown, c: AppContext) 
   };
 }
 
+/** For what no route takes: an unknown path, or a known one with another method. */
+export function respondUnrouted(c: AppContext): Response {
+  const methods = methodsAt(c.req.path);
+  if (methods.length === 0) return respondNotFound(c);
+  c.header("allow", methods.join(", "));
+  const message = `${c.req.method} is not a method of ${shortened(c.req.path)}: use ${methods.join(", ")}`;
+  return errorResponse(c, 405, envelope(c, "invalid_request_error", message));
+}
+
 export function respondNotFound(c: AppContext): Response {
-  const message = `there is no ${c.req.method} ${c.req.path} here`;
+  const message = `there is no ${c.req.method} ${shortened(c.req.path)} here`;
   return errorResponse(c, 404, envelope(c, "not_found_error", message));
+}
+
+function shortened(path: string): string {
+  return path.length <= PATH_SHOWN_MAX ? path : `${path.slice(0, PATH_SHOWN_MAX)}…`;
 }
 
 /** The body that stands for an error on a stream whose status is already sent. */

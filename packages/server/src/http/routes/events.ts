@@ -1,6 +1,5 @@
-import { ClientEventParams, EventListQuery, EventStreamQuery } from "@drover/api";
+import { EventListQuery, EventSendParams, EventStreamQuery } from "@drover/api";
 import { Hono } from "hono";
-import { z } from "zod";
 import { sendEvents } from "../../app/events.ts";
 import { listEvents } from "../../app/events-list.ts";
 import type { Cursors } from "../../app/pagination.ts";
@@ -15,11 +14,6 @@ import { sessionKey } from "../keys.ts";
 import type { Write } from "../once.ts";
 import { parseQuery, refuseQuery } from "../parse.ts";
 import type { Streams } from "../sse.ts";
-
-const SEND_MAX = 100;
-const EventSendParams = z.strictObject({
-  events: z.array(ClientEventParams).min(1).max(SEND_MAX),
-});
 
 interface Options {
   readonly store: Store;

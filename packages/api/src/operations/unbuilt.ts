@@ -1,0 +1,99 @@
+import { type Operation, unbuilt } from "../operation.ts";
+
+/** Resources of the contract of which this version has nothing. */
+
+const DEPLOYMENT = "/v1/deployments/{deployment_id}";
+const VAULT = "/v1/vaults/{vault_id}";
+const CREDENTIAL = `${VAULT}/credentials/{credential_id}`;
+const STORE = "/v1/memory_stores/{memory_store_id}";
+const SKILL = "/v1/skills/{skill_id}";
+const DREAM = "/v1/dreams/{dream_id}";
+const TUNNEL = "/v1/tunnels/{tunnel_id}";
+const WEBHOOK = "/v1/organizations/webhooks/{webhook_endpoint_id}";
+
+export const unbuiltOperations: readonly Operation[] = [
+  ...unbuilt("deployments", {
+    "deployments.create": "POST /v1/deployments",
+    "deployments.list": "GET /v1/deployments",
+    "deployments.retrieve": `GET ${DEPLOYMENT}`,
+    "deployments.update": `POST ${DEPLOYMENT}`,
+    "deployments.archive": `POST ${DEPLOYMENT}/archive`,
+    "deployments.pause": `POST ${DEPLOYMENT}/pause`,
+    "deployments.unpause": `POST ${DEPLOYMENT}/unpause`,
+    "deployments.run": `POST ${DEPLOYMENT}/run`,
+  }),
+  ...unbuilt("deployment runs", {
+    "deploymentRuns.list": "GET /v1/deployment_runs",
+    "deploymentRuns.retrieve": "GET /v1/deployment_runs/{deployment_run_id}",
+  }),
+  ...unbuilt("vaults", {
+    "vaults.create": "POST /v1/vaults",
+    "vaults.list": "GET /v1/vaults",
+    "vaults.retrieve": `GET ${VAULT}`,
+    "vaults.update": `POST ${VAULT}`,
+    "vaults.delete": `DELETE ${VAULT}`,
+    "vaults.archive": `POST ${VAULT}/archive`,
+    "vaults.credentials.create": `POST ${VAULT}/credentials`,
+    "vaults.credentials.list": `GET ${VAULT}/credentials`,
+    "vaults.credentials.retrieve": `GET ${CREDENTIAL}`,
+    "vaults.credentials.update": `POST ${CREDENTIAL}`,
+    "vaults.credentials.delete": `DELETE ${CREDENTIAL}`,
+    "vaults.credentials.archive": `POST ${CREDENTIAL}/archive`,
+    "vaults.credentials.mcpOAuthValidate": `POST ${CREDENTIAL}/mcp_oauth_validate`,
+  }),
+  ...unbuilt("memory stores", {
+    "memoryStores.create": "POST /v1/memory_stores",
+    "memoryStores.list": "GET /v1/memory_stores",
+    "memoryStores.retrieve": `GET ${STORE}`,
+    "memoryStores.update": `POST ${STORE}`,
+    "memoryStores.delete": `DELETE ${STORE}`,
+    "memoryStores.archive": `POST ${STORE}/archive`,
+    "memoryStores.memories.create": `POST ${STORE}/memories`,
+    "memoryStores.memories.list": `GET ${STORE}/memories`,
+    "memoryStores.memories.retrieve": `GET ${STORE}/memories/{memory_id}`,
+    "memoryStores.memories.update": `POST ${STORE}/memories/{memory_id}`,
+    "memoryStores.memories.delete": `DELETE ${STORE}/memories/{memory_id}`,
+    "memoryStores.memoryVersions.list": `GET ${STORE}/memory_versions`,
+    "memoryStores.memoryVersions.retrieve": `GET ${STORE}/memory_versions/{memory_version_id}`,
+    "memoryStores.memoryVersions.redact": `POST ${STORE}/memory_versions/{memory_version_id}/redact`,
+  }),
+  ...unbuilt("skills", {
+    "skills.create": "POST /v1/skills",
+    "skills.list": "GET /v1/skills",
+    "skills.retrieve": `GET ${SKILL}`,
+    "skills.delete": `DELETE ${SKILL}`,
+    "skills.versions.create": `POST ${SKILL}/versions`,
+    "skills.versions.list": `GET ${SKILL}/versions`,
+    "skills.versions.retrieve": `GET ${SKILL}/versions/{version}`,
+    "skills.versions.delete": `DELETE ${SKILL}/versions/{version}`,
+    "skills.versions.download": `GET ${SKILL}/versions/{version}/content`,
+  }),
+  ...unbuilt("dreams", {
+    "dreams.create": "POST /v1/dreams",
+    "dreams.list": "GET /v1/dreams",
+    "dreams.retrieve": `GET ${DREAM}`,
+    "dreams.archive": `POST ${DREAM}/archive`,
+    "dreams.cancel": `POST ${DREAM}/cancel`,
+  }),
+  ...unbuilt("tunnels", {
+    "tunnels.create": "POST /v1/tunnels",
+    "tunnels.list": "GET /v1/tunnels",
+    "tunnels.retrieve": `GET ${TUNNEL}`,
+    "tunnels.archive": `POST ${TUNNEL}/archive`,
+    "tunnels.revealToken": `POST ${TUNNEL}/reveal_token`,
+    "tunnels.rotateToken": `POST ${TUNNEL}/rotate_token`,
+    "tunnels.certificates.create": `POST ${TUNNEL}/certificates`,
+    "tunnels.certificates.list": `GET ${TUNNEL}/certificates`,
+    "tunnels.certificates.retrieve": `GET ${TUNNEL}/certificates/{certificate_id}`,
+    "tunnels.certificates.archive": `POST ${TUNNEL}/certificates/{certificate_id}/archive`,
+  }),
+  ...unbuilt("webhooks", {
+    "organization.webhooks.create": "POST /v1/organizations/webhooks",
+    "organization.webhooks.list": "GET /v1/organizations/webhooks",
+    "organization.webhooks.retrieve": `GET ${WEBHOOK}`,
+    "organization.webhooks.update": `POST ${WEBHOOK}`,
+    "organization.webhooks.delete": `DELETE ${WEBHOOK}`,
+    "organization.webhooks.regenerateSigningSecret": `POST ${WEBHOOK}/regenerate_signing_secret`,
+  }),
+  ...unbuilt("the token endpoint", { "oauth.token": "POST /v1/oauth/token" }),
+];
