@@ -1,9 +1,15 @@
 import { EventSendParams } from "../client-events.ts";
 import { EventListQuery, EventStreamQuery } from "../event-queries.ts";
-import { type Operation, object, page, unbuilt } from "../operation.ts";
+import { type Operation, object, page } from "../operation.ts";
 import { PageQuery } from "../pagination.ts";
 import { SessionEvent } from "../session-events.ts";
-import { SessionResource } from "../session-resources.ts";
+import {
+  FileResource,
+  FileResourceParams,
+  SessionResource,
+  SessionResourceDeleted,
+  SessionResourceUpdateParams,
+} from "../session-resources.ts";
 import { SessionThread, ThreadListQuery } from "../session-threads.ts";
 import {
   Session,
@@ -30,11 +36,26 @@ const resourceOperations: readonly Operation[] = [
     path: `${SESSION}/resources/{resource_id}`,
     answer: object(SessionResource),
   },
-  ...unbuilt("changing a session's resources", {
-    "sessions.resources.add": `POST ${SESSION}/resources`,
-    "sessions.resources.update": `POST ${SESSION}/resources/{resource_id}`,
-    "sessions.resources.delete": `DELETE ${SESSION}/resources/{resource_id}`,
-  }),
+  {
+    id: "sessions.resources.add",
+    method: "POST",
+    path: `${SESSION}/resources`,
+    body: FileResourceParams,
+    answer: object(FileResource),
+  },
+  {
+    id: "sessions.resources.update",
+    method: "POST",
+    path: `${SESSION}/resources/{resource_id}`,
+    body: SessionResourceUpdateParams,
+    answer: object(SessionResource),
+  },
+  {
+    id: "sessions.resources.delete",
+    method: "DELETE",
+    path: `${SESSION}/resources/{resource_id}`,
+    answer: object(SessionResourceDeleted),
+  },
 ];
 
 const eventOperations: readonly Operation[] = [

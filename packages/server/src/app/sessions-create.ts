@@ -2,18 +2,23 @@ import {
   type Agent,
   type AgentWithOverridesParams,
   EnvironmentDefinition,
+  type FileResourceParams,
   type SessionCreateParams,
+  type SessionResourceParams,
 } from "@drover/api";
 import { overriddenAgent, sessionAgent } from "../core/agents/session-agent.ts";
 import { InvalidRequestError, NotFoundError, NotImplementedError } from "../core/errors.ts";
+import type { SessionKey } from "../core/ports/event-log.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
+import { assertDistinctPaths } from "../core/sessions/mount-paths.ts";
 import { unsupportedParts } from "../core/sessions/unsupported.ts";
 import { newId } from "../lib/new-id.ts";
 import { agentOf } from "./agents.ts";
 import { inputDraft } from "./events.ts";
 import { acceptInput } from "./input.ts";
-import { mountFiles } from "./sessions-mounts.ts";
+import { type MountedFile, mountFile } from "./sessions-mounts.ts";
+import { mountPathsOf } from "./sessions-resources.ts";
 import { existing, toSession, type Wire } from "./sessions-wire.ts";
 
 type AgentReference = SessionCreateParams["agent"];
@@ -35,7 +40,7 @@ export async function createSession(
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
   }
   const key = { workspaceId, sessionId: newId("sesn") };
-  const { resources, mounts } = await mountFiles(tx, key, params.resources ?? []);
+  const mounted = await mountAll(tx, key, params.resources ?? []);
   const session: NewSession = {
     workspace_id: workspaceId,
     id: key.sessionId,
@@ -46,12 +51,12 @@ export async function createSession(
     metadata: params.metadata ?? {},
     environment_id: params.environment_id,
     agent: { ...sessionAgent(effective) },
-    resources,
+    resources: mounted.map(({ resource }) => ({ ...resource })),
     vault_ids: [],
     recipe: {
       provider: "bubblewrap",
       base: { type: "host" },
-      mounts,
+      mounts: mounted.map(({ mount }) => mount),
       network: { type: "none" },
     },
     totals: { usage: {}, stats: {} },
@@ -60,6 +65,25 @@ export async function createSession(
   await tx.sessions.insert(session);
   await acceptInitial(tx, session, params.initial_events ?? []);
   return toSession(existing(await tx.sessions.find(key), key), tx.now);
+}
+
+/** Other kinds of resources must have been refused before. */
+async function mountAll(
+  tx: StoreTransaction,
+  key: SessionKey,
+  params: readonly SessionResourceParams[],
+): Promise<readonly MountedFile[]> {
+  const files = params.filter((each): each is FileResourceParams => each.type === "file");
+  // Ascending, so that a list by id shows them in the order of the request.
+  const ids = files.map(() => newId("sesrsc")).toSorted();
+  const mounted: MountedFile[] = [];
+  for (const [index, file] of files.entries()) {
+    const resourceId = ids[index] ?? "";
+    const place = `resources.${index}.`;
+    mounted.push(await mountFile(tx, key, { params: file, resourceId, place }));
+  }
+  assertDistinctPaths(mountPathsOf(mounted.map(({ resource }) => ({ ...resource }))), "resources");
+  return mounted;
 }
 
 async function acceptInitial(
@@ -101,15 +125,19 @@ async function getAgent(
 ): Promise<Agent> {
   const { id, version } = typeof reference === "string" ? { id: reference } : reference;
   const latest = await tx.agents.find(workspaceId, id);
-  if (latest === undefined) throw new NotFoundError(`agent: there is no agent ${id}`);
+  if (latest === undefined) {
+    throw new NotFoundError(`agent: there is no agent ${id}`, { code: "agent_not_found" });
+  }
   // The latest tells whether the agent is archived: old versions keep what they were.
   if (latest.archived_at !== null) {
-    throw new InvalidRequestError(`agent: agent ${id} is archived`);
+    throw new InvalidRequestError(`agent: agent ${id} is archived`, { code: "agent_archived" });
   }
   if (version === undefined || version === latest.version) return agentOf(latest);
   const record = await tx.agents.find(workspaceId, id, version);
   if (record === undefined) {
-    throw new NotFoundError(`agent.version: agent ${id} has no version ${version}`);
+    throw new NotFoundError(`agent.version: agent ${id} has no version ${version}`, {
+      code: "agent_not_found",
+    });
   }
   return agentOf(record);
 }

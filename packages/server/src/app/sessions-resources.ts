@@ -1,25 +1,146 @@
-import type { Page, PageQuery } from "@drover/api";
+import type {
+  FileResourceParams,
+  Page,
+  PageQuery,
+  SessionResourceDeleted,
+  SessionResourceUpdateParams,
+} from "@drover/api";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
-import type { Store } from "../core/ports/store.ts";
-import { getSessionRecord, type Wire } from "./sessions-wire.ts";
+import type { SessionRecord } from "../core/ports/sessions.ts";
+import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import { assertDistinctPaths } from "../core/sessions/mount-paths.ts";
+import { newId } from "../lib/new-id.ts";
+import { type Cursors, readPage } from "./pagination.ts";
+import { mountFile } from "./sessions-mounts.ts";
+import { existing, getSessionRecord, type Wire } from "./sessions-wire.ts";
 
-/** What is mounted into the session. One page holds all of it: creation bounds how much that is. */
+/** Files that a session may have at a time. */
+const FILES_MAX = 500;
+
+export interface ResourceRequest {
+  readonly key: SessionKey;
+  /** Of a memory store, which has no id of its own here, the store's. */
+  readonly resourceId: string;
+}
+
+/** What is mounted into the session, the oldest first; what came together, by id. */
 export async function listResources(
-  store: Store,
+  { store, cursors }: { store: Store; cursors: Cursors },
   { key, query }: { key: SessionKey; query: PageQuery },
 ): Promise<Page<Wire>> {
-  const { resources } = await getSessionRecord(store.sessions, key);
-  if (query.page !== undefined) throw new InvalidRequestError("page: not a cursor of this list");
-  return { data: [...resources], next_page: null };
+  const session = await getSessionRecord(store.sessions, key);
+  const rows = session.resources
+    .map((resource) => ({
+      id: idOf(resource),
+      created_at: String(resource["created_at"] ?? session.created_at),
+      resource,
+    }))
+    .toSorted((left, right) => (placeOf(left) < placeOf(right) ? -1 : 1));
+  const { workspaceId, sessionId } = key;
+  const { data, next_page } = await readPage({
+    cursors,
+    scope: { workspaceId, list: `${sessionId}/resources`, order: "asc" },
+    query,
+    read: async ({ after, limit }) =>
+      rows.filter((row) => after === undefined || placeOf(row) > placeOf(after)).slice(0, limit),
+    present: ({ resource }) => resource,
+  });
+  return { data, next_page };
 }
 
 export async function getResource(
   store: Store,
-  { key, resourceId }: { key: SessionKey; resourceId: string },
+  { key, resourceId }: ResourceRequest,
 ): Promise<Wire> {
-  const { resources } = await getSessionRecord(store.sessions, key);
-  const resource = resources.find((each) => each["id"] === resourceId);
+  return findResource(await getSessionRecord(store.sessions, key), resourceId);
+}
+
+/** Mounts one more file. A sandbox that is there already stays as it is; the next one has it. */
+export async function addResource(
+  tx: StoreTransaction,
+  key: SessionKey,
+  params: FileResourceParams,
+): Promise<Wire> {
+  const session = await lockOpen(tx, key);
+  const count = session.resources.filter(({ type }) => type === "file").length;
+  if (count >= FILES_MAX) {
+    throw new InvalidRequestError(`the session has ${count} files; at most ${FILES_MAX} may be`);
+  }
+  const resourceId = newId("sesrsc");
+  const { resource, mount } = await mountFile(tx, key, { params, resourceId, place: "" });
+  const resources = [...session.resources, { ...resource }];
+  assertDistinctPaths(mountPathsOf(resources), "mount_path");
+  await tx.sessions.update(key, {
+    resources,
+    recipe: { ...session.recipe, mounts: [...session.recipe.mounts, mount] },
+    updated_at: tx.now,
+  });
+  return { ...resource };
+}
+
+/** A repository takes a new token; nothing else of a resource can change. */
+export async function updateResource(
+  tx: StoreTransaction,
+  { key, resourceId }: ResourceRequest,
+  _params: SessionResourceUpdateParams,
+): Promise<never> {
+  const resource = findResource(await lockOpen(tx, key), resourceId);
+  throw new InvalidRequestError(
+    `authorization_token: resource ${resourceId} is a ${resource["type"]}; only a github_repository has a token`,
+  );
+}
+
+/** Takes a file out of the session, with the session's copy of it. Nothing else can be taken out. */
+export async function deleteResource(
+  tx: StoreTransaction,
+  { key, resourceId }: ResourceRequest,
+): Promise<SessionResourceDeleted> {
+  const session = await lockOpen(tx, key);
+  const resource = findResource(session, resourceId);
+  if (resource["type"] !== "file") {
+    throw new InvalidRequestError(
+      `resource ${resourceId} is a ${resource["type"]}, which stays for the life of its session`,
+    );
+  }
+  const { recipe } = session;
+  await tx.sessions.update(key, {
+    resources: session.resources.filter((each) => each !== resource),
+    recipe: {
+      ...recipe,
+      mounts: recipe.mounts.filter((mount) => mount.mount_path !== resource["mount_path"]),
+    },
+    updated_at: tx.now,
+  });
+  await tx.files.delete(key.workspaceId, String(resource["file_id"]));
+  return { id: resourceId, type: "session_resource_deleted" };
+}
+
+export function mountPathsOf(resources: readonly Wire[]): string[] {
+  return resources.map((resource) => String(resource["mount_path"]));
+}
+
+async function lockOpen(tx: StoreTransaction, key: SessionKey): Promise<SessionRecord> {
+  const session = existing(await tx.sessions.lock(key), key);
+  if (session.status === "terminated") {
+    throw new InvalidRequestError(
+      `session ${session.id} is ${session.archived_at === null ? "terminated" : "archived"}, and its resources cannot be changed`,
+    );
+  }
+  return session;
+}
+
+function findResource(session: SessionRecord, resourceId: string): Wire {
+  const resource = session.resources.find((each) => idOf(each) === resourceId);
   if (resource !== undefined) return resource;
-  throw new NotFoundError(`session ${key.sessionId} has no resource ${resourceId}`);
+  throw new NotFoundError(`session ${session.id} has no resource ${resourceId}`);
+}
+
+function idOf(resource: Wire): string {
+  return String(resource["id"] ?? resource["memory_store_id"]);
+}
+
+/** Compares as (created_at, id) does: times of one length come first. */
+function placeOf({ created_at, id }: { created_at: string; id: string }): string {
+  return `${created_at} ${id}`;
 }

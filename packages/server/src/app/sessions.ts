@@ -22,9 +22,6 @@ export async function listSessions(
   request: { workspaceId: string; query: SessionListQuery; now: string },
 ): Promise<BidirectionalPage<Wire>> {
   const { workspaceId, query, now } = request;
-  if (query.agent_version !== undefined && query.agent_id === undefined) {
-    throw new InvalidRequestError("agent_version: needs agent_id");
-  }
   const filter = filterOf(query);
   return await readPage({
     cursors,
@@ -102,7 +99,9 @@ function filterOf(query: SessionListQuery): SessionListFilter {
   const createdAt = createdAtOf(query);
   return {
     ...(query.agent_id !== undefined && { agentId: query.agent_id }),
-    ...(query.agent_version !== undefined && { agentVersion: query.agent_version }),
+    // A version alone says nothing: the contract has it apply with an agent only.
+    ...(query.agent_id !== undefined &&
+      query.agent_version !== undefined && { agentVersion: query.agent_version }),
     ...(query.statuses !== undefined && { statuses: query.statuses }),
     ...(Object.keys(createdAt).length > 0 && { createdAt }),
     includeArchived: query.include_archived ?? false,

@@ -3,7 +3,16 @@ import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
+import type { EventType } from "../core/session/log-event.ts";
+import { keyOf } from "./input.ts";
 import { getSessionRecord, statsOf, type Wire } from "./sessions-wire.ts";
+
+const STATUS_IDLE = "session.thread_status_idle";
+const STATUS_TYPES: readonly EventType[] = [
+  "session.thread_status_running",
+  STATUS_IDLE,
+  "session.thread_status_terminated",
+];
 
 export interface ThreadRequest {
   readonly key: SessionKey;
@@ -20,13 +29,13 @@ export async function listThreads(
   const session = await getSessionRecord(store.sessions, key);
   if (query.page !== undefined) throw new InvalidRequestError("page: not a cursor of this list");
   const isWanted = query.statuses?.includes(session.status) ?? true;
-  return { data: isWanted ? [toThread(session, now)] : [], next_page: null };
+  return { data: isWanted ? [await toThread(store, session, now)] : [], next_page: null };
 }
 
 export async function getThread(store: Store, request: ThreadRequest): Promise<Wire> {
   const session = await getSessionRecord(store.sessions, request.key);
   assertThread(session, request.threadId);
-  return toThread(session, request.now);
+  return await toThread(store, session, request.now);
 }
 
 /** Always rejects for the primary thread, the only one there is. */
@@ -42,8 +51,10 @@ export function assertThread(session: SessionRecord, threadId: string): void {
   throw new NotFoundError(`session ${session.id} has no thread ${threadId}`);
 }
 
-function toThread(session: SessionRecord, now: string): Wire {
+async function toThread(store: Store, session: SessionRecord, now: string): Promise<Wire> {
   const { multiagent: _multiagent, ...agent } = session.agent;
+  const hasMoved = session.status !== "idle" || (await hasHappened(store, session, STATUS_TYPES));
+  const hasIdled = hasMoved && (await hasHappened(store, session, [STATUS_IDLE]));
   return {
     id: session.thread_id,
     type: "session_thread",
@@ -52,11 +63,21 @@ function toThread(session: SessionRecord, now: string): Wire {
     workflow_run_id: null,
     agent,
     status: session.status,
-    // Both are null until the thread has run: an absent figure would read as zero.
-    stats: session.last_seq === 0 ? null : statsOf(session, now),
-    usage: Object.keys(session.totals.usage).length === 0 ? null : session.totals.usage,
+    // Null until the thread's first change of status, and until it first came to rest.
+    stats: hasMoved ? statsOf(session, now) : null,
+    usage: hasIdled ? session.totals.usage : null,
     created_at: session.created_at,
     updated_at: session.updated_at,
     archived_at: session.archived_at,
   };
+}
+
+/** The first of them is near the log's beginning, so little is read to find it. */
+async function hasHappened(
+  store: Store,
+  session: SessionRecord,
+  types: readonly EventType[],
+): Promise<boolean> {
+  const range = { types, threadId: session.thread_id, limit: 1 };
+  return (await store.events.getEvents(keyOf(session), range)).length > 0;
 }

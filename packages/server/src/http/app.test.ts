@@ -181,7 +181,6 @@ describe("errors", () => {
     ["GET", "/v1/vaults"],
     ["POST", "/v1/memory_stores/memstore_1/memories"],
     ["GET", "/v1/environments/env_1/work/poll"],
-    ["POST", "/v1/sessions/sesn_1/resources"],
     ["POST", "/v1/deployments/depl_1/run"],
   ])("answers 501 by name, never to be retried, to %s %s", async (method, path) => {
     const world = await openWorld();

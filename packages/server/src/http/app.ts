@@ -25,7 +25,7 @@ import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
-import { sessionRoutes } from "./routes/sessions.ts";
+import { sessionResourceRoutes, sessionRoutes } from "./routes/sessions.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { unbuiltRoutes } from "./routes/unbuilt.ts";
 import { STREAM_LIMITS, type StreamLimits, Streams } from "./sse.ts";
@@ -86,6 +86,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
   app.route("/", modelRoutes(options));
   app.route("/", fileRoutes(options));
   app.route("/", sessionRoutes(options));
+  app.route("/", sessionResourceRoutes(options));
   app.route("/", eventRoutes(options));
   app.route("/", threadRoutes(options));
 }

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Announcement, Announcements } from "../core/ports/announcements.ts";
-import type { KeyRole } from "../core/ports/records.ts";
+import type { FileRecord, KeyRole } from "../core/ports/records.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
 import { newId } from "../lib/new-id.ts";
@@ -185,6 +185,24 @@ export async function openWorld({
     workspaceId,
     addKey,
     request,
+    /** A file without content, as if it had been uploaded. */
+    putFile: (id: string, changes: Partial<FileRecord> = {}) =>
+      store.write((tx) =>
+        tx.files.insert({
+          workspace_id: workspaceId,
+          id,
+          filename: "data.csv",
+          mime_type: "text/csv",
+          size_bytes: 7,
+          sha256: "a".repeat(64),
+          created_at: tx.now,
+          expires_at: null,
+          session_id: null,
+          downloadable: false,
+          output_path: null,
+          ...changes,
+        }),
+      ),
     /** An agent and an environment to make sessions of. */
     prepare: async () => {
       const agent = await request("POST", "/v1/agents", { name: "scout", model: "claude-opus-5" });

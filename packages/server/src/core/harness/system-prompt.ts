@@ -12,8 +12,18 @@ export function systemBlocks(session: SessionRecord, hasTools: boolean): readonl
   return texts.filter((text) => !isBlankText(text)).map((text) => ({ type: "text", text }));
 }
 
+/** Names what a sandbox of this version really has: files, and no other kind of resource. */
 function sandboxText(session: SessionRecord): string {
-  const uploads = session.recipe.mounts.map((mount) => `- ${mount.mount_path} (read-only)`);
+  const later = new Set(
+    session.resources
+      .filter((resource) => resource["created_at"] !== session.created_at)
+      .map((resource) => resource["mount_path"]),
+  );
+  const uploads = session.recipe.mounts.map(({ mount_path }) =>
+    later.has(mount_path)
+      ? `- ${mount_path} (read-only; added later: not in a sandbox made before)`
+      : `- ${mount_path} (read-only)`,
+  );
   return [
     "Your tools run in a Linux sandbox of this session. It is made when you first use it and keeps",
     "its files between uses; if it has to be replaced, the files under /workspace and",

@@ -1,26 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { openHarness, openWorld, type World } from "../world.testsuite.ts";
+import { type Body, openHarness, openWorld } from "../world.testsuite.ts";
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const message = (text: string) => ({ type: "user.message", content: [{ type: "text", text }] });
-
-async function putFile(world: World, id: string, sha256 = "a".repeat(64)) {
-  await world.store.write((tx) =>
-    tx.files.insert({
-      workspace_id: world.workspaceId,
-      id,
-      filename: "data.csv",
-      mime_type: "text/csv",
-      size_bytes: 7,
-      sha256,
-      created_at: tx.now,
-      expires_at: null,
-      session_id: null,
-      downloadable: false,
-      output_path: null,
-    }),
-  );
-}
 
 describe("create", () => {
   test("answers the whole session, idle, with the agent's snapshot", async () => {
@@ -97,7 +79,7 @@ describe("create", () => {
   test("mounts copies of files where they were asked for", async () => {
     const world = await openWorld();
     const params = await world.prepare();
-    await putFile(world, "file_1");
+    await world.putFile("file_1");
     const { status, body } = await world.request("POST", "/v1/sessions", {
       ...params,
       resources: [
@@ -151,7 +133,7 @@ describe("create", () => {
     ["has an endless name", "n".repeat(300)],
   ])("refuses a mount path that %s", async (_name, mount_path) => {
     const world = await openWorld();
-    await putFile(world, "file_1");
+    await world.putFile("file_1");
     const { status, body } = await world.request("POST", "/v1/sessions", {
       ...(await world.prepare()),
       resources: [{ type: "file", file_id: "file_1", mount_path }],
@@ -166,7 +148,7 @@ describe("create", () => {
     "refuses files in each other's place: %j",
     async (paths) => {
       const world = await openWorld();
-      await putFile(world, "file_1");
+      await world.putFile("file_1");
       const { status } = await world.request("POST", "/v1/sessions", {
         ...(await world.prepare()),
         resources: paths.map((mount_path) => ({ type: "file", file_id: "file_1", mount_path })),
@@ -177,7 +159,7 @@ describe("create", () => {
 
   test("makes nothing when one part cannot be had", async () => {
     const world = await openWorld();
-    await putFile(world, "file_1");
+    await world.putFile("file_1");
     const params = await world.prepare();
     const refusals: [object, number][] = [
       [{ environment_id: "env_nobody" }, 404],
@@ -336,7 +318,7 @@ describe("list", () => {
     expect(await ids("statuses[]=running&statuses[]=rescheduling")).toEqual([two.id]);
     expect(await ids("statuses[]=terminated&include_archived=true")).toEqual([three.id]);
     expect(await ids("deployment_id=depl_1")).toEqual([]);
-    expect((await world.request("GET", "/v1/sessions?agent_version=1")).status).toBe(400);
+    expect(await ids("agent_version=7")).toHaveLength(2);
   });
 
   test("never shows another workspace's session", async () => {
@@ -394,7 +376,7 @@ describe("archive and delete", () => {
 
   test("deleting removes the session, its files and its hand", async () => {
     const world = await openWorld();
-    await putFile(world, "file_1");
+    await world.putFile("file_1");
     const { body: session } = await world.request("POST", "/v1/sessions", {
       ...(await world.prepare()),
       resources: [{ type: "file", file_id: "file_1" }],
@@ -448,5 +430,24 @@ describe("threads", () => {
     expect((await world.request("POST", `${path}/${thread?.id}/archive`)).status).toBe(400);
     expect((await world.request("GET", `${path}/sthr_nobody`)).status).toBe(404);
     expect((await world.request("GET", `${path}?statuses[]=running`)).body.data).toEqual([]);
+  });
+
+  test("measures the thread from its first change of status, and its usage from its first rest", async () => {
+    const world = await openWorld();
+    const { body: session } = await world.request("POST", "/v1/sessions", await world.prepare());
+    const path = `/v1/sessions/${session.id}`;
+    const measures = async () => {
+      const { body } = await world.request("GET", `${path}/threads`);
+      const [thread] = body.data as readonly (Body & { stats: unknown; usage: unknown })[];
+      return { stats: thread?.stats, usage: thread?.usage };
+    };
+    await world.request("POST", path, { title: "An event that is no change of status" });
+    expect(await measures()).toEqual({ stats: null, usage: null });
+    await world.request("POST", `${path}/events`, { events: [message("go")] });
+    const running = { stats: { duration_seconds: expect.any(Number) }, usage: null };
+    expect(await measures()).toEqual(running);
+    const harness = await openHarness(world, session.id);
+    await harness.turn("done");
+    expect(await measures()).toEqual({ ...running, usage: {} });
   });
 });

@@ -1,13 +1,27 @@
-import { PageQuery, SessionCreateParams, SessionListQuery, SessionUpdateParams } from "@drover/api";
+import {
+  FileResourceParams,
+  PageQuery,
+  SessionCreateParams,
+  SessionListQuery,
+  SessionResourceUpdateParams,
+  SessionUpdateParams,
+} from "@drover/api";
 import { Hono } from "hono";
 import type { Cursors } from "../../app/pagination.ts";
 import { archiveSession, deleteSession, getSession, listSessions } from "../../app/sessions.ts";
 import { createSession } from "../../app/sessions-create.ts";
-import { getResource, listResources } from "../../app/sessions-resources.ts";
+import {
+  addResource,
+  deleteResource,
+  getResource,
+  listResources,
+  type ResourceRequest,
+  updateResource,
+} from "../../app/sessions-resources.ts";
 import { updateSession } from "../../app/sessions-update.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { readEmpty, readJson } from "../body.ts";
-import type { AppEnv } from "../context.ts";
+import type { AppContext, AppEnv } from "../context.ts";
 import { sessionKey } from "../keys.ts";
 import type { Write } from "../once.ts";
 import { parseQuery, refuseQuery } from "../parse.ts";
@@ -55,14 +69,36 @@ export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
       refuseQuery(c);
       await readEmpty(c);
       return await write(c, (tx) => archiveSession(tx, sessionKey(c)), undefined);
-    })
+    });
+}
+
+export function sessionResourceRoutes(options: SessionRouteOptions): Hono<AppEnv> {
+  const { store, write } = options;
+  return new Hono<AppEnv>()
     .get("/v1/sessions/:session_id/resources", async (c) => {
       const query = parseQuery(c, PageQuery);
-      return c.json(await listResources(store, { key: sessionKey(c), query }));
+      return c.json(await listResources(options, { key: sessionKey(c), query }));
+    })
+    .post("/v1/sessions/:session_id/resources", async (c) => {
+      refuseQuery(c);
+      const { value, bytes } = await readJson(c, FileResourceParams);
+      return await write(c, (tx) => addResource(tx, sessionKey(c), value), bytes);
     })
     .get("/v1/sessions/:session_id/resources/:resource_id", async (c) => {
       refuseQuery(c);
-      const resourceId = c.req.param("resource_id");
-      return c.json(await getResource(store, { key: sessionKey(c), resourceId }));
+      return c.json(await getResource(store, resourceRequest(c)));
+    })
+    .post("/v1/sessions/:session_id/resources/:resource_id", async (c) => {
+      refuseQuery(c);
+      const { value, bytes } = await readJson(c, SessionResourceUpdateParams);
+      return await write(c, (tx) => updateResource(tx, resourceRequest(c), value), bytes);
+    })
+    .delete("/v1/sessions/:session_id/resources/:resource_id", async (c) => {
+      refuseQuery(c);
+      return await write(c, (tx) => deleteResource(tx, resourceRequest(c)), undefined);
     });
+}
+
+function resourceRequest(c: AppContext): ResourceRequest {
+  return { key: sessionKey(c), resourceId: c.req.param("resource_id") ?? "" };
 }
