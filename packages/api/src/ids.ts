@@ -13,6 +13,8 @@ export const idPrefixes = {
   memory: "mem",
   memoryVersion: "memver",
   hand: "hand",
+  vault: "vlt",
+  credential: "vcrd",
   apiKey: "apikey",
   workspace: "wrkspc",
   request: "req",

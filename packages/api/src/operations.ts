@@ -6,6 +6,7 @@ import { modelOperations } from "./operations/models.ts";
 import { serverOperations } from "./operations/server.ts";
 import { sessionOperations } from "./operations/sessions.ts";
 import { unbuiltOperations } from "./operations/unbuilt.ts";
+import { vaultOperations } from "./operations/vaults.ts";
 
 /**
  * Every endpoint of the contract (wire §2) and of this server beyond it, as data: what the OpenAPI
@@ -18,6 +19,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...sessionOperations,
   ...fileOperations,
   ...modelOperations,
+  ...vaultOperations,
   ...unbuiltOperations,
 ];
 

@@ -38,6 +38,18 @@ import type {
   SessionUpdateParams as SdkSessionUpdateParams,
 } from "@anthropic-ai/sdk/resources/beta/sessions/sessions";
 import type { BetaManagedAgentsSessionThread } from "@anthropic-ai/sdk/resources/beta/sessions/threads/threads";
+import type {
+  BetaManagedAgentsCredential,
+  BetaManagedAgentsDeletedCredential,
+  CredentialCreateParams as SdkCredentialCreateParams,
+  CredentialUpdateParams as SdkCredentialUpdateParams,
+} from "@anthropic-ai/sdk/resources/beta/vaults/credentials";
+import type {
+  BetaManagedAgentsDeletedVault,
+  BetaManagedAgentsVault,
+  VaultCreateParams as SdkVaultCreateParams,
+  VaultUpdateParams as SdkVaultUpdateParams,
+} from "@anthropic-ai/sdk/resources/beta/vaults/vaults";
 import { expectTypeOf, test } from "vitest";
 import type { z } from "zod";
 import type * as api from "./index.ts";
@@ -76,6 +88,14 @@ test("what the official client can send is what the schemas read", () => {
   expectTypeOf<MemoryBody<SdkMemoryUpdateParams>>().toExtend<
     z.input<typeof api.MemoryUpdateParams>
   >();
+  expectTypeOf<Body<SdkVaultCreateParams>>().toExtend<z.input<typeof api.VaultCreateParams>>();
+  expectTypeOf<Body<SdkVaultUpdateParams>>().toExtend<z.input<typeof api.VaultUpdateParams>>();
+  expectTypeOf<Body<SdkCredentialCreateParams>>().toExtend<
+    z.input<typeof api.CredentialCreateParams>
+  >();
+  expectTypeOf<Omit<Body<SdkCredentialUpdateParams>, "vault_id">>().toExtend<
+    z.input<typeof api.CredentialUpdateParams>
+  >();
 });
 
 test("what is answered is what the official client reads", () => {
@@ -96,5 +116,9 @@ test("what is answered is what the official client reads", () => {
   expectTypeOf<api.MemoryListItem>().toExtend<BetaManagedAgentsMemoryListItem>();
   expectTypeOf<api.MemoryDeleted>().toExtend<BetaManagedAgentsDeletedMemory>();
   expectTypeOf<api.MemoryVersion>().toExtend<BetaManagedAgentsMemoryVersion>();
+  expectTypeOf<api.Vault>().toExtend<BetaManagedAgentsVault>();
+  expectTypeOf<api.VaultDeleted>().toExtend<BetaManagedAgentsDeletedVault>();
+  expectTypeOf<api.Credential>().toExtend<BetaManagedAgentsCredential>();
+  expectTypeOf<api.CredentialDeleted>().toExtend<BetaManagedAgentsDeletedCredential>();
   expectTypeOf<api.ModelInfo>().toExtend<BetaModelInfo>();
 });

@@ -3,8 +3,6 @@ import { type Operation, unbuilt } from "../operation.ts";
 /** Resources of the contract of which this version has nothing. */
 
 const DEPLOYMENT = "/v1/deployments/{deployment_id}";
-const VAULT = "/v1/vaults/{vault_id}";
-const CREDENTIAL = `${VAULT}/credentials/{credential_id}`;
 const STORE = "/v1/memory_stores/{memory_store_id}";
 const SKILL = "/v1/skills/{skill_id}";
 const DREAM = "/v1/dreams/{dream_id}";
@@ -25,21 +23,6 @@ export const unbuiltOperations: readonly Operation[] = [
   ...unbuilt("deployment runs", {
     "deploymentRuns.list": "GET /v1/deployment_runs",
     "deploymentRuns.retrieve": "GET /v1/deployment_runs/{deployment_run_id}",
-  }),
-  ...unbuilt("vaults", {
-    "vaults.create": "POST /v1/vaults",
-    "vaults.list": "GET /v1/vaults",
-    "vaults.retrieve": `GET ${VAULT}`,
-    "vaults.update": `POST ${VAULT}`,
-    "vaults.delete": `DELETE ${VAULT}`,
-    "vaults.archive": `POST ${VAULT}/archive`,
-    "vaults.credentials.create": `POST ${VAULT}/credentials`,
-    "vaults.credentials.list": `GET ${VAULT}/credentials`,
-    "vaults.credentials.retrieve": `GET ${CREDENTIAL}`,
-    "vaults.credentials.update": `POST ${CREDENTIAL}`,
-    "vaults.credentials.delete": `DELETE ${CREDENTIAL}`,
-    "vaults.credentials.archive": `POST ${CREDENTIAL}/archive`,
-    "vaults.credentials.mcpOAuthValidate": `POST ${CREDENTIAL}/mcp_oauth_validate`,
   }),
   ...unbuilt("memory stores", {
     "memoryStores.create": "POST /v1/memory_stores",

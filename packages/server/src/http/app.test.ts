@@ -178,7 +178,7 @@ describe("errors", () => {
   });
 
   test.each([
-    ["GET", "/v1/vaults"],
+    ["POST", "/v1/vaults/vlt_1/credentials/vcrd_1/mcp_oauth_validate"],
     ["POST", "/v1/memory_stores/memstore_1/memories"],
     ["GET", "/v1/environments/env_1/work/poll"],
     ["POST", "/v1/deployments/depl_1/run"],

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { createAgents } from "../app/agents.ts";
+import { createCredentials } from "../app/credentials.ts";
 import { createEnvironments } from "../app/environments.ts";
 import { createFiles } from "../app/files.ts";
 import { createKeys } from "../app/keys.ts";
@@ -7,6 +8,7 @@ import type { Models } from "../app/models.ts";
 import type { Cursors } from "../app/pagination.ts";
 import { StreamReaders } from "../app/streams-readers.ts";
 import { SharedReads } from "../app/streams-reads.ts";
+import { createVaults } from "../app/vaults.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
@@ -19,6 +21,7 @@ import { respondUnrouted, respondWithError } from "./errors.ts";
 import { createWrite } from "./once.ts";
 import { refuseNul } from "./paths.ts";
 import { agentRoutes } from "./routes/agents.ts";
+import { credentialRoutes } from "./routes/credentials.ts";
 import { environmentRoutes } from "./routes/environments.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
@@ -28,6 +31,7 @@ import { openApiRoutes } from "./routes/openapi.ts";
 import { sessionResourceRoutes, sessionRoutes } from "./routes/sessions.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { unbuiltRoutes } from "./routes/unbuilt.ts";
+import { vaultRoutes } from "./routes/vaults.ts";
 import { STREAM_LIMITS, type StreamLimits, Streams } from "./sse.ts";
 import { checkVersion } from "./versions.ts";
 
@@ -80,11 +84,15 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
     agents: createAgents({ store, cursors, newId }),
     environments: createEnvironments({ store, cursors, newId }),
     files: createFiles({ ...deps, newId }),
+    vaults: createVaults({ store, cursors, newId }),
+    credentials: createCredentials({ ...deps, newId }),
   };
   app.route("/", agentRoutes(options));
   app.route("/", environmentRoutes(options));
   app.route("/", modelRoutes(options));
   app.route("/", fileRoutes(options));
+  app.route("/", vaultRoutes(options));
+  app.route("/", credentialRoutes(options));
   app.route("/", sessionRoutes(options));
   app.route("/", sessionResourceRoutes(options));
   app.route("/", eventRoutes(options));

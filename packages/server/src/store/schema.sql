@@ -50,6 +50,12 @@ CREATE TABLE checkpoints (
   state text not null
 );
 
+CREATE TABLE encryption_keys (
+  key_id text primary key,
+  created_at text not null,
+  retired_at text
+);
+
 CREATE TABLE environments (
   workspace_id text not null,
   id text not null,
@@ -271,6 +277,39 @@ CREATE INDEX sessions_hand on sessions (deleted_at, id) where deleted_at is not 
 CREATE INDEX sessions_lease on sessions (lease_holder) where lease_holder is not null;
 
 CREATE INDEX sessions_wake on sessions (wake_at) where wake_at is not null;
+
+CREATE TABLE vault_credentials (
+  workspace_id text not null,
+  id text not null,
+  vault_id text not null,
+  auth_key text not null,
+  display_name text,
+  metadata text not null,
+  auth text not null,
+  secrets_sealed text,
+  created_at text not null,
+  updated_at text not null,
+  archived_at text,
+  primary key (workspace_id, id)
+);
+
+CREATE INDEX vault_credentials_created on vault_credentials (workspace_id, vault_id, created_at, id);
+
+CREATE UNIQUE INDEX vault_credentials_key on vault_credentials (workspace_id, vault_id, auth_key)
+  where archived_at is null;
+
+CREATE TABLE vaults (
+  workspace_id text not null,
+  id text not null,
+  display_name text not null,
+  metadata text not null,
+  created_at text not null,
+  updated_at text not null,
+  archived_at text,
+  primary key (workspace_id, id)
+);
+
+CREATE INDEX vaults_created on vaults (workspace_id, created_at, id);
 
 CREATE TABLE workspaces (
   id text primary key,

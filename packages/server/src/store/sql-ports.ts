@@ -14,6 +14,7 @@ import {
 import { findApiKey, insertApiKey, listApiKeys, revokeApiKey } from "./queries/api-keys.ts";
 import { appendEvents, appendReceipts } from "./queries/append-events.ts";
 import { findCheckpoint } from "./queries/checkpoints.ts";
+import { credentialReader, credentialWriter } from "./queries/credentials.ts";
 import {
   deleteEnvironment,
   findEnvironment,
@@ -53,12 +54,10 @@ import {
   updateSession,
 } from "./queries/sessions.ts";
 import { listUndisposed, setDisposed } from "./queries/undisposed-hands.ts";
+import { vaultReader, vaultWriter } from "./queries/vaults.ts";
 import type { SqlRunner, SqlTransaction } from "./sql.ts";
 
-type Readers = Pick<
-  Store,
-  "events" | "sessions" | "agents" | "environments" | "files" | "memoryStores" | "apiKeys"
->;
+type Readers = Omit<Store, "write" | "writeUnsynced" | "failure" | "close">;
 
 /** The reading half of the ports, as statements on one connection. */
 export function readersOf(db: SqlRunner): Readers {
@@ -69,6 +68,8 @@ export function readersOf(db: SqlRunner): Readers {
     environments: environmentReader(db),
     files: fileReader(db),
     memoryStores: memoryStoreReader(db),
+    vaults: vaultReader(db),
+    credentials: credentialReader(db),
     apiKeys: apiKeyReader(db),
   };
 }
@@ -214,6 +215,14 @@ export class SqlStoreTransaction implements StoreTransaction {
       list: (before, limit) => listLooseBlobs(tx, before, limit),
       remove: (blob) => removeLooseBlob(tx, blob),
     };
+  }
+
+  get vaults(): StoreTransaction["vaults"] {
+    return vaultWriter(this.#tx);
+  }
+
+  get credentials(): StoreTransaction["credentials"] {
+    return credentialWriter(this.#tx);
   }
 
   get apiKeys(): StoreTransaction["apiKeys"] {

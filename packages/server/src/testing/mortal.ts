@@ -56,6 +56,8 @@ export function mortalStore(store: Store, mortal: Mortal): Store {
     environments: store.environments,
     files: store.files,
     memoryStores: store.memoryStores,
+    vaults: store.vaults,
+    credentials: store.credentials,
     apiKeys: store.apiKeys,
     write: (work) => mortal.outside("write", () => store.write(work)),
     writeUnsynced: (work) => mortal.outside("write", () => store.writeUnsynced(work)),

@@ -13,6 +13,7 @@ import type {
   LooseBlobs,
 } from "./records.ts";
 import type { SessionQueue, SessionReader, SessionWriter } from "./sessions.ts";
+import type { Credentials, CredentialWriter, Vaults, VaultWriter } from "./vaults.ts";
 
 /**
  * Everything durable but the blobs: the log, the records, the queue.
@@ -33,6 +34,8 @@ export interface Store {
   readonly environments: Environments;
   readonly files: Files;
   readonly memoryStores: MemoryStores;
+  readonly vaults: Vaults;
+  readonly credentials: Credentials;
   readonly apiKeys: ApiKeys;
   /** The work must await nothing but the transaction: others wait for it. It is failed if it does. */
   write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
@@ -60,6 +63,8 @@ export interface StoreTransaction {
   readonly files: FileWriter;
   readonly memoryStores: MemoryStoreWriter;
   readonly looseBlobs: LooseBlobs;
+  readonly vaults: VaultWriter;
+  readonly credentials: CredentialWriter;
   readonly apiKeys: ApiKeyWriter;
   readonly answeredRequests: AnsweredRequests;
   /** RFC 3339 with milliseconds; the same throughout the transaction. */

@@ -7,6 +7,7 @@ import { testRecords } from "../../core/ports/records.testsuite.ts";
 import { testSessionQueue } from "../../core/ports/session-queue.testsuite.ts";
 import { testSessions } from "../../core/ports/sessions.testsuite.ts";
 import { testStore, testStoreFailure } from "../../core/ports/store.testsuite.ts";
+import { testVaults } from "../../core/ports/vaults.testsuite.ts";
 import { openTestStore } from "./open-test-store.testsuite.ts";
 
 testStore(openTestStore);
@@ -28,3 +29,4 @@ testSessionQueue(openTestStore);
 testRecords(openTestStore);
 testLooseBlobs(openTestStore);
 testMemoryStores(openTestStore);
+testVaults(openTestStore);

@@ -1,0 +1,51 @@
+import { z } from "zod";
+import {
+  CredentialAuth,
+  CredentialAuthParams,
+  CredentialAuthUpdateParams,
+} from "./credential-auth.ts";
+import { Metadata, MetadataPatch } from "./metadata.ts";
+import { archivedQuery, pageQuery } from "./pagination.ts";
+import { nonEmptyText, text } from "./text.ts";
+
+/** The credentials of a vault (wire §9). */
+
+const displayNameMax = 255;
+
+export const CredentialCreateParams = z.strictObject({
+  auth: CredentialAuthParams,
+  display_name: text(displayNameMax).nullish(),
+  metadata: Metadata.optional(),
+});
+
+/** Null is as leaving the field out. */
+export const CredentialUpdateParams = z.strictObject({
+  auth: CredentialAuthUpdateParams.optional(),
+  display_name: nonEmptyText(displayNameMax).nullish(),
+  metadata: MetadataPatch.nullish(),
+});
+
+export const Credential = z.object({
+  id: z.string(),
+  type: z.literal("vault_credential"),
+  vault_id: z.string(),
+  display_name: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()),
+  auth: CredentialAuth,
+  created_at: z.string(),
+  updated_at: z.string(),
+  archived_at: z.string().nullable(),
+});
+
+export const CredentialDeleted = z.object({
+  id: z.string(),
+  type: z.literal("vault_credential_deleted"),
+});
+
+export const CredentialListQuery = z.strictObject({ ...pageQuery, ...archivedQuery });
+
+export type CredentialCreateParams = z.infer<typeof CredentialCreateParams>;
+export type CredentialUpdateParams = z.infer<typeof CredentialUpdateParams>;
+export type Credential = z.infer<typeof Credential>;
+export type CredentialDeleted = z.infer<typeof CredentialDeleted>;
+export type CredentialListQuery = z.infer<typeof CredentialListQuery>;

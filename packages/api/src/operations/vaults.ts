@@ -1,0 +1,88 @@
+import {
+  Credential,
+  CredentialCreateParams,
+  CredentialDeleted,
+  CredentialListQuery,
+  CredentialUpdateParams,
+} from "../credentials.ts";
+import { type Operation, object, page, unbuilt } from "../operation.ts";
+import {
+  Vault,
+  VaultCreateParams,
+  VaultDeleted,
+  VaultListQuery,
+  VaultUpdateParams,
+} from "../vaults.ts";
+
+const VAULT = "/v1/vaults/{vault_id}";
+const CREDENTIALS = `${VAULT}/credentials`;
+const CREDENTIAL = `${CREDENTIALS}/{credential_id}`;
+
+export const vaultOperations: readonly Operation[] = [
+  {
+    id: "vaults.create",
+    method: "POST",
+    path: "/v1/vaults",
+    body: VaultCreateParams,
+    answer: object(Vault),
+  },
+  {
+    id: "vaults.list",
+    method: "GET",
+    path: "/v1/vaults",
+    query: VaultListQuery,
+    answer: page(Vault),
+  },
+  { id: "vaults.retrieve", method: "GET", path: VAULT, answer: object(Vault) },
+  {
+    id: "vaults.update",
+    method: "POST",
+    path: VAULT,
+    body: VaultUpdateParams,
+    answer: object(Vault),
+  },
+  { id: "vaults.delete", method: "DELETE", path: VAULT, answer: object(VaultDeleted) },
+  { id: "vaults.archive", method: "POST", path: `${VAULT}/archive`, answer: object(Vault) },
+  {
+    id: "vaults.credentials.create",
+    method: "POST",
+    path: CREDENTIALS,
+    body: CredentialCreateParams,
+    answer: object(Credential),
+  },
+  {
+    id: "vaults.credentials.list",
+    method: "GET",
+    path: CREDENTIALS,
+    query: CredentialListQuery,
+    answer: page(Credential),
+  },
+  {
+    id: "vaults.credentials.retrieve",
+    method: "GET",
+    path: CREDENTIAL,
+    answer: object(Credential),
+  },
+  {
+    id: "vaults.credentials.update",
+    method: "POST",
+    path: CREDENTIAL,
+    body: CredentialUpdateParams,
+    answer: object(Credential),
+  },
+  {
+    id: "vaults.credentials.delete",
+    method: "DELETE",
+    path: CREDENTIAL,
+    answer: object(CredentialDeleted),
+  },
+  {
+    id: "vaults.credentials.archive",
+    method: "POST",
+    path: `${CREDENTIAL}/archive`,
+    answer: object(Credential),
+  },
+  ...unbuilt("validating a credential", {
+    "vaults.credentials.mcpOAuthValidate": `POST ${CREDENTIAL}/mcp_oauth_validate`,
+  }),
+];

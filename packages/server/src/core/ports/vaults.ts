@@ -1,0 +1,71 @@
+import type { PageRequest } from "./sessions.ts";
+
+export interface VaultRecord {
+  readonly workspace_id: string;
+  readonly id: string;
+  readonly display_name: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly archived_at: string | null;
+}
+
+export interface Vaults {
+  find(workspaceId: string, id: string): Promise<VaultRecord | undefined>;
+  list(
+    workspaceId: string,
+    filter: { includeArchived?: boolean },
+    page: PageRequest,
+  ): Promise<readonly VaultRecord[]>;
+}
+
+export interface VaultWriter extends Vaults {
+  insert(vault: VaultRecord): Promise<void>;
+  /** Stores `display_name`, `metadata` and `updated_at`. */
+  update(vault: VaultRecord): Promise<void>;
+  /** Archives it and every credential in it that is not archived, whose secrets are gone with that. */
+  archive(workspaceId: string, id: string, archivedAt: string): Promise<void>;
+  /** With every credential in it. */
+  delete(workspaceId: string, id: string): Promise<void>;
+}
+
+/** A credential without its secrets, which are asked for by themselves. */
+export interface CredentialRecord {
+  readonly workspace_id: string;
+  readonly id: string;
+  readonly vault_id: string;
+  /** What it is for: unique among those of a vault that are not archived. */
+  readonly auth_key: string;
+  readonly display_name: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** `auth` as the API answers it. */
+  readonly auth: Readonly<Record<string, unknown>>;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly archived_at: string | null;
+}
+
+export interface Credentials {
+  /** Undefined also for one of another vault. */
+  find(workspaceId: string, vaultId: string, id: string): Promise<CredentialRecord | undefined>;
+  list(
+    workspaceId: string,
+    vaultId: string,
+    filter: { includeArchived?: boolean },
+    page: PageRequest,
+  ): Promise<readonly CredentialRecord[]>;
+}
+
+export interface CredentialWriter extends Credentials {
+  /** Its secrets as a `SecretBox` sealed them; undefined once it is archived. */
+  findSealed(workspaceId: string, vaultId: string, id: string): Promise<string | undefined>;
+  /** How many of the vault are not archived. */
+  countActive(workspaceId: string, vaultId: string): Promise<number>;
+  /** Rejects with `ConflictError` if one of the vault that is not archived has the `auth_key`. */
+  insert(credential: CredentialRecord, sealed: string): Promise<void>;
+  /** Stores `display_name`, `metadata`, `auth` and `updated_at`, and the secrets if they are given. */
+  update(credential: CredentialRecord, sealed?: string): Promise<void>;
+  /** Its secrets are gone with that, and its `auth_key` is free. */
+  archive(workspaceId: string, id: string, archivedAt: string): Promise<void>;
+  delete(workspaceId: string, id: string): Promise<void>;
+}
