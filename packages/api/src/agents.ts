@@ -53,8 +53,13 @@ export const ExecutionIdentity = z.discriminatedUnion("type", [
 export const McpServerParams = z.strictObject({
   type: z.literal("url"),
   name: nonEmptyText(255),
-  url: nonEmptyText(2048).regex(/^https?:\/\/[^\s]+$/i, "must be an http or https URL"),
+  url: nonEmptyText(2048).refine(isWebUrl, "must be an http or https URL"),
 });
+/** The pattern says more than `URL`, which would drop blanks and mend slashes. */
+function isWebUrl(url: string): boolean {
+  return /^https?:\/\/[^\s]+$/i.test(url) && z.url().safeParse(url).success;
+}
+
 export const McpServer = z.object({ type: z.literal("url"), name: z.string(), url: z.string() });
 
 const skillParams = { skill_id: nonEmptyText(128), version: nonEmptyText(128).nullish() };

@@ -58,7 +58,7 @@ export const ModelListQuery = z.strictObject({
   ...limitQuery,
   after_id: nonEmptyText(256).optional(),
   before_id: nonEmptyText(256).optional(),
-  lifecycle: queryArray(ModelLifecycle, 10).optional(),
+  lifecycle: queryArray(ModelLifecycle, ModelLifecycle.options.length).optional(),
 });
 
 export type ModelLifecycle = z.infer<typeof ModelLifecycle>;

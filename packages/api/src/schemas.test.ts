@@ -199,6 +199,21 @@ describe("a value that cannot be honoured is refused by name", () => {
       "tools.0.configs.0.allowed_domains.0: must be a plain hostname",
     ],
     [
+      "a time zone that there is not",
+      AgentCreateParams,
+      withTool({
+        name: "web_search",
+        user_location: { type: "approximate", timezone: "Mars/Olympus" },
+      }),
+      "tools.0.configs.0.user_location.timezone: must be an IANA time zone",
+    ],
+    [
+      "a URL of a server that is none",
+      AgentCreateParams,
+      { ...agent, mcp_servers: [{ type: "url", name: "s", url: "https://:443/" }] },
+      "mcp_servers.0.url: must be an http or https URL",
+    ],
+    [
       "a host with a port",
       EnvironmentCreateParams,
       {

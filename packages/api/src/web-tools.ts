@@ -71,8 +71,19 @@ export const UserLocation = z.strictObject({
     .regex(/^[A-Z]{2}$/, "must be an ISO 3166-1 alpha-2 code in upper case")
     .nullish(),
   region: text(255).nullish(),
-  timezone: text(64).nullish(),
+  timezone: text(64).refine(isTimezone, "must be an IANA time zone").nullish(),
 });
+
+/** Zones have names; offsets such as `+01:00` are none, though the platform takes them. */
+function isTimezone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }) !== undefined;
+  } catch {
+    // A RangeError is how the platform says that it knows no such zone.
+    return false;
+  }
+}
 
 export const WebFetchConfigParams = z
   .strictObject({

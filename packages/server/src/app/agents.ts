@@ -54,7 +54,8 @@ export function createAgents({ store, cursors, newId }: AgentsOptions): Agents {
   return {
     create: async (tx, { workspaceId }, params) => {
       const self = { id: newId(idPrefixes.agent), version: 1 };
-      const roster = await readRoster(tx.agents, workspaceId, self, params.multiagent);
+      const named = { ...self, name: params.name };
+      const roster = await readRoster(tx.agents, workspaceId, named, params.multiagent);
       const record: AgentRecord = {
         workspace_id: workspaceId,
         ...self,
@@ -121,7 +122,8 @@ async function updateAgent(
     );
   }
   const current = AgentDefinition.parse(record.body);
-  const roster = await readRoster(tx.agents, workspaceId, record, params.multiagent);
+  const named = { ...record, name: params.name ?? current.name };
+  const roster = await readRoster(tx.agents, workspaceId, named, params.multiagent);
   const updated = updatedDefinition(current, params, roster);
   if (isDeepStrictEqual(updated, current)) return agentOf(record);
   const version = record.version + 1;
@@ -129,7 +131,7 @@ async function updateAgent(
     ...record,
     version,
     updated_at: tx.now,
-    body: repinned(updated, { id, version }),
+    body: repinned(updated, record, version),
   };
   await tx.agents.put(next);
   return agentOf(next);
@@ -182,7 +184,7 @@ async function getAgent(
 async function readRoster(
   agents: AgentReader,
   workspaceId: string,
-  self: { readonly id: string; readonly version: number; readonly body?: AgentRecord["body"] },
+  self: Roster["self"] & { readonly body?: AgentRecord["body"] },
   multiagent: MultiagentParams | null | undefined,
 ): Promise<Roster> {
   const stored = self.body === undefined ? null : AgentDefinition.parse(self.body).multiagent;
@@ -193,7 +195,7 @@ async function readRoster(
     if (record !== undefined) found.set(rosterKey(id, version), referencedAgent(record));
   }
   return {
-    self: { id: self.id, version: self.version },
+    self: { id: self.id, version: self.version, name: self.name },
     find: (id, version) => found.get(rosterKey(id, version)),
   };
 }
@@ -203,10 +205,12 @@ function rosterKey(id: string, version: number | undefined): string {
 }
 
 function referencedAgent(record: AgentRecord): ReferencedAgent {
+  const { name, multiagent } = AgentDefinition.parse(record.body);
   return {
     id: record.id,
+    name,
     version: record.version,
     isArchived: record.archived_at !== null,
-    hasMultiagent: AgentDefinition.parse(record.body).multiagent !== null,
+    hasMultiagent: multiagent !== null,
   };
 }

@@ -13,13 +13,14 @@ const self = { id: "agent_self", version: 1 };
 function roster(agents: Partial<ReferencedAgent>[] = [], version = 1): Roster {
   const known = agents.map((agent) => ({
     id: "agent_a",
+    name: "a",
     version: 3,
     isArchived: false,
     hasMultiagent: false,
     ...agent,
   }));
   return {
-    self: { ...self, version },
+    self: { ...self, version, name: "a" },
     find: (id, wanted) =>
       known.find((agent) => agent.id === id && (wanted ?? agent.version) === agent.version),
   };
@@ -210,7 +211,7 @@ describe("a new agent", () => {
       {
         multiagent: {
           type: "coordinator",
-          agents: ["agent_a", { type: "self" }, { type: "advisor", model: "big" }],
+          agents: ["agent_a", { type: "advisor", model: "big" }, { type: "self" }],
         },
       },
       {
@@ -376,6 +377,17 @@ describe("a new agent", () => {
       "multiagent.agents: an advisor is named twice",
     ],
     [
+      "an agent with the advisor's name beside an advisor",
+      {
+        multiagent: {
+          type: "coordinator",
+          agents: ["agent_a", { type: "advisor", model: "m" }],
+        },
+      },
+      "multiagent.agents: agent_a has the advisor's name, anthropic.advisor",
+      [{ name: "anthropic.advisor" }],
+    ],
+    [
       "nobody to delegate to",
       { multiagent: { type: "multiagent_20261001", subagents: delegation } },
       "multiagent.subagents.predefined_agents: needs an agent",
@@ -529,12 +541,13 @@ describe("an update of multiagent_20261001", () => {
     ).toThrow("multiagent.subagents.predefined_agents: needs an agent");
   });
 
-  test("references to the agent itself move to its new version, others stay", () => {
+  test("references to the agent's present version move to its new one, others stay", () => {
     const before = made(
       { multiagent: { type: "coordinator", agents: [{ type: "self" }, "agent_a"] } },
       [{}],
     );
-    expect(repinned(before, { ...self, version: 2 }).multiagent).toEqual({
+    expect(repinned(before, { ...self, version: 3 }, 4).multiagent).toEqual(before.multiagent);
+    expect(repinned(before, self, 2).multiagent).toEqual({
       type: "coordinator",
       agents: [
         { type: "agent", id: "agent_self", version: 2 },

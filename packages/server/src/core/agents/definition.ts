@@ -71,12 +71,13 @@ export function updatedDefinition(
   });
 }
 
-/** The definition as the given version of the agent: references to itself mean that version. */
+/** The definition as the next version of the agent: references to its present one follow. */
 export function repinned(
   definition: AgentDefinition,
   self: { readonly id: string; readonly version: number },
+  version: number,
 ): AgentDefinition {
-  return { ...definition, multiagent: repinnedMultiagent(definition.multiagent, self) };
+  return { ...definition, multiagent: repinnedMultiagent(definition.multiagent, self, version) };
 }
 
 /** The model with its defaults; an effort that is not given is `keptEffort`, else `high`. */

@@ -12,9 +12,13 @@ import type {
 } from "@drover/api";
 import { InvalidRequestError, NotFoundError } from "../errors.ts";
 
+/** What a coordinator calls its advisor, and so cannot call an agent beside it. */
+const ADVISOR_NAME = "anthropic.advisor";
+
 /** What must be known of an agent to let another one delegate to it. */
 export interface ReferencedAgent {
   readonly id: string;
+  readonly name: string;
   readonly version: number;
   readonly isArchived: boolean;
   readonly hasMultiagent: boolean;
@@ -23,7 +27,7 @@ export interface ReferencedAgent {
 /** Looks up what `agentReferences` named; undefined if there is none. */
 export interface Roster {
   /** The agent that is being made or changed, at its present version. */
-  readonly self: { readonly id: string; readonly version: number };
+  readonly self: { readonly id: string; readonly version: number; readonly name: string };
   find(id: string, version: number | undefined): ReferencedAgent | undefined;
 }
 
@@ -44,9 +48,7 @@ export function agentReferences(multiagent: MultiagentParams | null | undefined)
 /** `multiagent` with references pinned to versions and everything left out filled in (wire §3.1). */
 export function resolvedMultiagent(multiagent: MultiagentParams, roster: Roster): Multiagent {
   if (multiagent.type === "coordinator") {
-    const agents = multiagent.agents.map((entry) => resolvedEntry(entry, roster));
-    assertDistinct(agents, "multiagent.agents");
-    return { type: multiagent.type, agents };
+    return { type: multiagent.type, agents: resolvedEntries(multiagent.agents, roster) };
   }
   return {
     type: multiagent.type,
@@ -69,13 +71,19 @@ export function mergedMultiagent(
   return mergedLevels(current, sent);
 }
 
-/** References of the agent to itself follow its own version. */
+/**
+ * References of the agent to itself follow from its present version to the next one; to a version
+ * before that they stay.
+ */
 export function repinnedMultiagent(
   multiagent: Multiagent | null,
   self: { readonly id: string; readonly version: number },
+  version: number,
 ): Multiagent | null {
   const repinned = <T extends AgentReference | AdvisorEntry>(entry: T): T =>
-    entry.type === "agent" && entry.id === self.id ? { ...entry, version: self.version } : entry;
+    entry.type === "agent" && entry.id === self.id && entry.version === self.version
+      ? { ...entry, version }
+      : entry;
   const repinnedIn = (delegation: Delegation): Delegation =>
     delegation.type === "disabled"
       ? delegation
@@ -142,15 +150,34 @@ function resolvedDelegation(
   return { type: "enabled", inline_agents: { type: inline }, predefined_agents: agents };
 }
 
-function resolvedEntry(entry: RosterEntryParams, roster: Roster): AgentReference | AdvisorEntry {
-  if (typeof entry !== "string" && entry.type === "advisor") return entry;
-  return resolvedAgent(entry, roster);
+/** The advisor comes last, and its name is taken. */
+function resolvedEntries(
+  entries: readonly RosterEntryParams[],
+  roster: Roster,
+): (AgentReference | AdvisorEntry)[] {
+  const advisors = entries.filter(isAdvisor);
+  const takenName = advisors.length === 0 ? undefined : ADVISOR_NAME;
+  const agents = entries.flatMap((entry) =>
+    isAdvisor(entry) ? [] : [resolvedAgent(entry, roster, takenName)],
+  );
+  const resolved = [...agents, ...advisors];
+  assertDistinct(resolved, "multiagent.agents");
+  return resolved;
 }
 
-function resolvedAgent(entry: PredefinedAgentParams, { self, find }: Roster): AgentReference {
+function isAdvisor(entry: RosterEntryParams): entry is AdvisorEntry {
+  return typeof entry !== "string" && entry.type === "advisor";
+}
+
+function resolvedAgent(
+  entry: PredefinedAgentParams,
+  { self, find }: Roster,
+  takenName?: string,
+): AgentReference {
   const id = typeof entry === "string" ? entry : entry.type === "self" ? self.id : entry.id;
   const version = typeof entry !== "string" && entry.type === "agent" ? entry.version : undefined;
   if (id === self.id && (version ?? self.version) === self.version) {
+    assertNameFree(self, takenName);
     return { type: "agent", id, version: self.version };
   }
   const found = find(id, version);
@@ -160,7 +187,16 @@ function resolvedAgent(entry: PredefinedAgentParams, { self, find }: Roster): Ag
   if (found.hasMultiagent) {
     throw new InvalidRequestError(`multiagent: agent ${name} has multiagent itself`);
   }
+  assertNameFree(found, takenName);
   return { type: "agent", id: found.id, version: found.version };
+}
+
+function assertNameFree(
+  { id, name }: { readonly id: string; readonly name: string },
+  takenName: string | undefined,
+): void {
+  if (name !== takenName) return;
+  throw new InvalidRequestError(`multiagent.agents: ${id} has the advisor's name, ${name}`);
 }
 
 function assertDistinct(entries: readonly (AgentReference | AdvisorEntry)[], field: string): void {

@@ -7,7 +7,7 @@ function agent(fields: object = {}): Agent {
   const params = AgentCreateParams.parse({ name: "a", model: "m", ...fields });
   const self = { id: "agent_1", version: 4 };
   return {
-    ...newDefinition(params, { self, find: () => undefined }),
+    ...newDefinition(params, { self: { ...self, name: params.name }, find: () => undefined }),
     ...self,
     type: "agent",
     created_at: "t",

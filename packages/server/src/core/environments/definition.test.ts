@@ -49,12 +49,12 @@ describe("a new environment", () => {
         },
       },
     ],
+    ["self-hosted", { config: { type: "self_hosted" } }, { config: { type: "self_hosted" } }],
   ])("from %s", (_, params, expected) => {
     expect(made(params)).toMatchObject(expected);
   });
 
   test.each<[string, Omit<EnvironmentCreateParams, "name">, string]>([
-    ["workers of the customer", { config: { type: "self_hosted" } }, "are not built yet"],
     ["an account's scope", { scope: "account" }, "scope: only organization"],
     [
       "packages that limited networking cannot fetch",

@@ -11,7 +11,7 @@ import {
   type PackagesParams,
   packageManagers,
 } from "@drover/api";
-import { InvalidRequestError, NotImplementedError } from "../errors.ts";
+import { InvalidRequestError } from "../errors.ts";
 import { patchedMetadata } from "../metadata.ts";
 
 type CloudParams = Extract<EnvironmentConfigParams, { type: "cloud" }>;
@@ -35,11 +35,8 @@ const CLOUD: CloudConfig = {
 export function newEnvironment(params: EnvironmentCreateParams): EnvironmentDefinition {
   assertScope(params.scope);
   const config = params.config ?? { type: "cloud" };
-  if (config.type === "self_hosted") {
-    throw new NotImplementedError("config: environments of type self_hosted are not built yet");
-  }
   return {
-    config: checked(resolvedConfig(CLOUD, config)),
+    config: config.type === "self_hosted" ? config : checked(resolvedConfig(CLOUD, config)),
     description: params.description ?? null,
     metadata: params.metadata ?? {},
     scope: "organization",

@@ -15,7 +15,7 @@ const self = { id: "agent_1", version: 1 };
 function agent(fields: object): Agent {
   const params = AgentCreateParams.parse({ name: "a", model: "m", ...fields });
   return {
-    ...newDefinition(params, { self, find: () => undefined }),
+    ...newDefinition(params, { self: { ...self, name: params.name }, find: () => undefined }),
     ...self,
     type: "agent",
     created_at: "t",
