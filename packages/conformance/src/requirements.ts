@@ -1,4 +1,6 @@
 import type { Requirement } from "./requirement.ts";
+import { agentTools } from "./requirements/agent-tools.ts";
+import { agentUpdates } from "./requirements/agent-updates.ts";
 import { agents } from "./requirements/agents.ts";
 import { choices } from "./requirements/choices.ts";
 import { deployments } from "./requirements/deployments.ts";
@@ -9,6 +11,7 @@ import { events } from "./requirements/events.ts";
 import { files } from "./requirements/files.ts";
 import { memoryStores } from "./requirements/memory-stores.ts";
 import { models } from "./requirements/models.ts";
+import { multiagent } from "./requirements/multiagent.ts";
 import { outside } from "./requirements/outside.ts";
 import { selfHosted } from "./requirements/self-hosted.ts";
 import { sessions } from "./requirements/sessions.ts";
@@ -22,6 +25,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...transport,
   ...endpoints,
   ...agents,
+  ...agentTools,
+  ...agentUpdates,
+  ...multiagent,
   ...environments,
   ...sessions,
   ...events,

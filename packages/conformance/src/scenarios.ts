@@ -1,14 +1,21 @@
 import type { Scenario } from "./scenario.ts";
+import { agentReads } from "./scenarios/agent-reads.ts";
+import { agentTools } from "./scenarios/agent-tools.ts";
+import { agentUpdates } from "./scenarios/agent-updates.ts";
+import { agentWebTools } from "./scenarios/agent-web-tools.ts";
 import { agents } from "./scenarios/agents.ts";
 import { choices } from "./scenarios/choices.ts";
 import { deployments } from "./scenarios/deployments.ts";
 import { dreams } from "./scenarios/dreams.ts";
 import { endpoints } from "./scenarios/endpoints.ts";
+import { environmentLives } from "./scenarios/environment-lives.ts";
 import { environments } from "./scenarios/environments.ts";
 import { events } from "./scenarios/events.ts";
 import { files } from "./scenarios/files.ts";
 import { memoryStores } from "./scenarios/memory-stores.ts";
 import { models } from "./scenarios/models.ts";
+import { multiagent } from "./scenarios/multiagent.ts";
+import { multiagentParts } from "./scenarios/multiagent-parts.ts";
 import { outside } from "./scenarios/outside.ts";
 import { selfHosted } from "./scenarios/self-hosted.ts";
 import { sessions } from "./scenarios/sessions.ts";
@@ -21,7 +28,14 @@ export const SCENARIOS: readonly Scenario[] = [
   ...transport,
   ...endpoints,
   ...agents,
+  ...agentReads,
+  ...agentTools,
+  ...agentWebTools,
+  ...agentUpdates,
+  ...multiagent,
+  ...multiagentParts,
   ...environments,
+  ...environmentLives,
   ...sessions,
   ...events,
   ...streams,

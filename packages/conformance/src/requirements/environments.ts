@@ -1,3 +1,126 @@
-import { type Requirement, requirements } from "../requirement.ts";
+import { requirements } from "../requirement.ts";
 
-export const environments: readonly Requirement[] = requirements({});
+export const environments = requirements({
+  "environments.object": ["4.1", "An environment says `type: environment` and has an id."],
+  "environments.object.times": [
+    "4.1",
+    "created_at and updated_at are RFC 3339; archived_at is null.",
+  ],
+  "environments.object.scope": ["4.1", "The scope is organization."],
+  "environments.create.name": ["4.2", "An environment needs a name that is not empty."],
+  "environments.create.name-max": ["21a", "A name has at most 256 characters."],
+  "environments.create.description": [
+    "4.1",
+    "A description comes back as sent, and is null if it was not.",
+  ],
+  "environments.create.description-max": ["21a", "A description has at most 2048 characters."],
+  "environments.create.metadata": ["4.1", "Metadata comes back, an empty object if not sent."],
+  "environments.create.metadata-max": [
+    "16",
+    "Metadata has at most 16 pairs, 64 and 512 characters.",
+  ],
+  "environments.create.unknown-field": ["4.2", "A field that there is not is refused by name."],
+  "environments.create.unique": [
+    "4.2",
+    "A name that an environment has is a conflict, tried once, until that one is archived or deleted.",
+  ],
+  "environments.config.default": [
+    "4.2",
+    "Without a config an environment is cloud, unrestricted, without packages.",
+  ],
+  "environments.config.null": ["4.2", "A config of null is the default one."],
+  "environments.config.type": ["4.2", "A config of another type is refused."],
+  "environments.config.self-hosted": ["4.1", "A self-hosted environment has no further settings."],
+  "environments.config.self-hosted-fields": [
+    "4.1",
+    "Networking and packages of a self-hosted environment are refused.",
+  ],
+  "environments.networking.unrestricted": ["4.1", "Unrestricted networking has no further fields."],
+  "environments.networking.limited": [
+    "4.2",
+    "Limited networking has both flags false and no hosts by default.",
+  ],
+  "environments.networking.echo": ["4.1", "Limited networking comes back as it was sent."],
+  "environments.networking.type": ["4.1", "Networking of another type is refused."],
+  "environments.networking.hosts": [
+    "4.2",
+    "A host is bare or begins with `*.`, without scheme, port or path.",
+  ],
+  "environments.packages.keys": ["4.1", "All six package managers come back, also those not sent."],
+  "environments.packages.echo": ["4.1", "Packages come back with their versions, in their order."],
+  "environments.packages.null": ["4.2", "Packages of null, as a whole or of a manager, are none."],
+  "environments.packages.manager": ["4.1", "A package manager that there is not is refused."],
+  "environments.packages.limited": [
+    "4.2",
+    "Packages under limited networking need allow_package_managers.",
+  ],
+  "environments.scope.organization": ["4.2", "A scope of organization, or null, is accepted."],
+  "environments.scope.account": ["4.2", "A scope of account is refused."],
+  "environments.update.keep": ["4.3", "What an update leaves out is kept, on every level."],
+  "environments.update.config-null": ["4.3", "A config of null is kept."],
+  "environments.update.networking-keep": [
+    "4.3",
+    "What limited networking leaves out keeps its stored value.",
+  ],
+  "environments.update.networking-replace": [
+    "4.3",
+    "A list of hosts that is sent replaces the stored one.",
+  ],
+  "environments.update.networking-type": [
+    "4.3",
+    "Networking of another type replaces the stored one, with its defaults.",
+  ],
+  "environments.update.packages-keep": ["4.3", "Managers that packages leave out keep theirs."],
+  "environments.update.packages-limited": [
+    "4.3",
+    "The rule of packages under limited networking holds for the result.",
+  ],
+  "environments.update.type": [
+    "4.3",
+    "config.type cannot change: 400 invalid_config_type_change, a BetaInvalidConfigTypeChangeError.",
+  ],
+  "environments.update.name": ["4.3", "A name is replaced, and kept if it is null or left out."],
+  "environments.update.name-empty": ["4.3", "A name cannot be made empty."],
+  "environments.update.name-taken": ["4.3", "A name that another environment has is a conflict."],
+  "environments.update.description-null": ["4.3", "A description of null clears to null."],
+  "environments.update.description-empty": ["4.3", "An empty description is stored as such."],
+  "environments.update.metadata-set": ["4.3", "A metadata key that is sent is set, others stay."],
+  "environments.update.metadata-null": ["4.3", "null deletes a metadata key."],
+  "environments.update.metadata-empty": ["4.3", "An empty string deletes a metadata key too."],
+  "environments.update.metadata-max": ["4.3", "At most 16 pairs after the merge."],
+  "environments.update.scope": ["4.3", "A scope of account is refused on update too."],
+  "environments.update.updated-at": [
+    "4.1",
+    "updated_at moves with a change only, created_at never.",
+  ],
+  "environments.update.whole": ["4.3", "A refused update changes nothing."],
+  "environments.update.archived": [
+    "4.3",
+    "An archived environment is not changed: 400 environment_archived, a BetaEnvironmentArchivedError.",
+  ],
+  "environments.update.differences": [
+    "20",
+    "An empty description is stored for an environment, and an empty string deletes its metadata.",
+  ],
+  "environments.retrieve": ["4.1", "An environment is retrieved as it was made."],
+  "environments.retrieve.unknown": ["4.1", "An environment that there is not is not found."],
+  "environments.retrieve.workspace": ["4.1", "An environment of another workspace is not found."],
+  "environments.archive.time": ["4.4", "Archiving returns the environment with archived_at set."],
+  "environments.archive.listed": [
+    "4.4",
+    "Archived environments are listed with include_archived only.",
+  ],
+  "environments.archive.again": ["4.4", "Archiving again is no error and keeps the time."],
+  "environments.archive.sessions": [
+    "4.4",
+    "No new session can be made in an archived environment.",
+  ],
+  "environments.archive.final": ["16", "Archiving is final; the environment can still be read."],
+  "environments.delete": ["4.4", "Deleting answers `{id, type: environment_deleted}`."],
+  "environments.delete.tombstone": ["20", "A delete answers 200 with JSON."],
+  "environments.delete.gone": ["4.4", "A deleted environment is not found any more."],
+  "environments.delete.used": ["4.4", "An environment is deleted only if no session refers to it."],
+  "environments.delete.archived": ["4.4", "An archived environment can be deleted."],
+  "environments.list.paged": ["4.4", "Environments are paged, each is seen once."],
+  "environments.list.order": ["21a", "Environments are listed newest first."],
+});
