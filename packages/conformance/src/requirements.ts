@@ -14,6 +14,9 @@ import { models } from "./requirements/models.ts";
 import { multiagent } from "./requirements/multiagent.ts";
 import { outside } from "./requirements/outside.ts";
 import { selfHosted } from "./requirements/self-hosted.ts";
+import { sessionChanges } from "./requirements/session-changes.ts";
+import { sessionResources } from "./requirements/session-resources.ts";
+import { sessionThreads } from "./requirements/session-threads.ts";
 import { sessions } from "./requirements/sessions.ts";
 import { skills } from "./requirements/skills.ts";
 import { streams } from "./requirements/streams.ts";
@@ -30,6 +33,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...multiagent,
   ...environments,
   ...sessions,
+  ...sessionChanges,
+  ...sessionResources,
+  ...sessionThreads,
   ...events,
   ...streams,
   ...deployments,

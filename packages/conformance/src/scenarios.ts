@@ -18,6 +18,10 @@ import { multiagent } from "./scenarios/multiagent.ts";
 import { multiagentParts } from "./scenarios/multiagent-parts.ts";
 import { outside } from "./scenarios/outside.ts";
 import { selfHosted } from "./scenarios/self-hosted.ts";
+import { sessionChanges } from "./scenarios/session-changes.ts";
+import { sessionLists } from "./scenarios/session-lists.ts";
+import { sessionResources } from "./scenarios/session-resources.ts";
+import { sessionThreads } from "./scenarios/session-threads.ts";
 import { sessions } from "./scenarios/sessions.ts";
 import { skills } from "./scenarios/skills.ts";
 import { streams } from "./scenarios/streams.ts";
@@ -37,6 +41,10 @@ export const SCENARIOS: readonly Scenario[] = [
   ...environments,
   ...environmentLives,
   ...sessions,
+  ...sessionChanges,
+  ...sessionLists,
+  ...sessionResources,
+  ...sessionThreads,
   ...events,
   ...streams,
   ...deployments,
