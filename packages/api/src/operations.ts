@@ -2,6 +2,7 @@ import type { Operation } from "./operation.ts";
 import { agentOperations } from "./operations/agents.ts";
 import { environmentOperations } from "./operations/environments.ts";
 import { fileOperations } from "./operations/files.ts";
+import { memoryStoreOperations } from "./operations/memory-stores.ts";
 import { modelOperations } from "./operations/models.ts";
 import { serverOperations } from "./operations/server.ts";
 import { sessionOperations } from "./operations/sessions.ts";
@@ -18,6 +19,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...environmentOperations,
   ...sessionOperations,
   ...fileOperations,
+  ...memoryStoreOperations,
   ...modelOperations,
   ...vaultOperations,
   ...unbuiltOperations,

@@ -3,7 +3,8 @@ import { text } from "./text.ts";
 
 export const pageLimitDefault = 20;
 export const pageLimitMax = 1000;
-const cursorMax = 1024;
+/** A cursor may hold the path of a memory, 1,024 bytes that JSON and base64 make nearly three times as long. */
+const cursorMax = 4096;
 const queryValuesMax = 200;
 
 /** Query values are text: this is a whole number between `min` and `max` in decimal. */

@@ -3,7 +3,6 @@ import { type Operation, unbuilt } from "../operation.ts";
 /** Resources of the contract of which this version has nothing. */
 
 const DEPLOYMENT = "/v1/deployments/{deployment_id}";
-const STORE = "/v1/memory_stores/{memory_store_id}";
 const SKILL = "/v1/skills/{skill_id}";
 const DREAM = "/v1/dreams/{dream_id}";
 const TUNNEL = "/v1/tunnels/{tunnel_id}";
@@ -23,22 +22,6 @@ export const unbuiltOperations: readonly Operation[] = [
   ...unbuilt("deployment runs", {
     "deploymentRuns.list": "GET /v1/deployment_runs",
     "deploymentRuns.retrieve": "GET /v1/deployment_runs/{deployment_run_id}",
-  }),
-  ...unbuilt("memory stores", {
-    "memoryStores.create": "POST /v1/memory_stores",
-    "memoryStores.list": "GET /v1/memory_stores",
-    "memoryStores.retrieve": `GET ${STORE}`,
-    "memoryStores.update": `POST ${STORE}`,
-    "memoryStores.delete": `DELETE ${STORE}`,
-    "memoryStores.archive": `POST ${STORE}/archive`,
-    "memoryStores.memories.create": `POST ${STORE}/memories`,
-    "memoryStores.memories.list": `GET ${STORE}/memories`,
-    "memoryStores.memories.retrieve": `GET ${STORE}/memories/{memory_id}`,
-    "memoryStores.memories.update": `POST ${STORE}/memories/{memory_id}`,
-    "memoryStores.memories.delete": `DELETE ${STORE}/memories/{memory_id}`,
-    "memoryStores.memoryVersions.list": `GET ${STORE}/memory_versions`,
-    "memoryStores.memoryVersions.retrieve": `GET ${STORE}/memory_versions/{memory_version_id}`,
-    "memoryStores.memoryVersions.redact": `POST ${STORE}/memory_versions/{memory_version_id}/redact`,
   }),
   ...unbuilt("skills", {
     "skills.create": "POST /v1/skills",

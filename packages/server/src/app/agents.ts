@@ -9,14 +9,13 @@ import {
   type MultiagentParams,
   type Page,
   type PageQuery,
-  pageLimitDefault,
 } from "@drover/api";
 import { newDefinition, repinned, updatedDefinition } from "../core/agents/definition.ts";
 import { agentReferences, type ReferencedAgent, type Roster } from "../core/agents/multiagent.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../core/errors.ts";
 import type { Agents as AgentReader, AgentRecord } from "../core/ports/records.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
-import { type Cursors, createdAtOf, readPage } from "./pagination.ts";
+import { type Cursors, createdAtOf, readForwardPage, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
 
 /** Definitions are up to 1 MB each, so a page of them is kept shorter than others. */
@@ -147,22 +146,18 @@ async function listVersions(request: {
   const { store, cursors, workspaceId, id, query } = request;
   await getAgent(store.agents, workspaceId, id);
   const scope = { workspaceId, list: `${id}/versions`, order: "desc" } as const;
-  const limit = Math.min(query.limit ?? pageLimitDefault, PAGE_LIMIT_MAX);
-  const cursor = query.page === undefined ? undefined : cursors.open(scope, query.page);
-  const after = Number(cursor?.position[0]);
-  const found = await store.agents.listVersions(workspaceId, id, {
-    limit: limit + 1,
-    ...(cursor === undefined ? {} : { after }),
+  return await readForwardPage({
+    cursors,
+    scope,
+    query,
+    limitMax: PAGE_LIMIT_MAX,
+    read: (limit, position) => {
+      const after = position === undefined ? {} : { after: Number(position[0]) };
+      return store.agents.listVersions(workspaceId, id, { limit, ...after });
+    },
+    positionOf: ({ version }) => [String(version)],
+    present: agentOf,
   });
-  const records = found.slice(0, limit);
-  const last = records.at(-1);
-  const hasMore = found.length > limit && last !== undefined;
-  return {
-    data: records.map(agentOf),
-    next_page: hasMore
-      ? cursors.seal(scope, { direction: "after", position: [String(last.version)] })
-      : null,
-  };
 }
 
 async function getAgent(

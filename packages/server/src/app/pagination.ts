@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type BidirectionalPage, pageLimitDefault, pageLimitMax } from "@drover/api";
+import { type BidirectionalPage, type Page, pageLimitDefault, pageLimitMax } from "@drover/api";
 import { InvalidRequestError } from "../core/errors.ts";
 import type { PagePosition, PageRequest } from "../core/ports/sessions.ts";
 
@@ -118,6 +118,37 @@ export async function readPage<Row extends PagePosition, Item>(
     data: rows.map(options.present),
     next_page: isBackward || hasMore ? edge(rows.at(-1), "after") : null,
     prev_page: hasPrevious ? edge(rows[0], "before") : null,
+  };
+}
+
+export interface ForwardPageOptions<Row, Item> {
+  readonly cursors: Cursors;
+  readonly scope: CursorScope;
+  readonly query: { readonly limit?: number | undefined; readonly page?: string | undefined };
+  readonly limitMax?: number;
+  /** The rows after the position, or from the start. */
+  readonly read: (limit: number, after: readonly string[] | undefined) => Promise<readonly Row[]>;
+  /** Where a row lies in the list: never the same for two rows, and never changed. */
+  readonly positionOf: (row: Row) => readonly string[];
+  readonly present: (row: Row) => Item;
+}
+
+/** One page of rows in an order of their own; null where the list ends. */
+export async function readForwardPage<Row, Item>(
+  options: ForwardPageOptions<Row, Item>,
+): Promise<Page<Item>> {
+  const { cursors, scope, query } = options;
+  const limit = Math.min(query.limit ?? pageLimitDefault, options.limitMax ?? pageLimitMax);
+  const cursor = query.page === undefined ? undefined : cursors.open(scope, query.page);
+  const found = await options.read(limit + 1, cursor?.position);
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1);
+  const hasMore = found.length > limit && last !== undefined;
+  return {
+    data: rows.map(options.present),
+    next_page: hasMore
+      ? cursors.seal(scope, { direction: "after", position: options.positionOf(last) })
+      : null,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Actor } from "@drover/api";
 import type { KeyRole } from "../core/ports/records.ts";
 
 /** Who makes a request, as its key tells. */
@@ -9,3 +10,8 @@ export interface Principal {
 
 /** Makes an id such as `agent_8fJ…` from its prefix; never the same twice. */
 export type NewId = (prefix: string) => string;
+
+/** The principal as a record of what it did names it. */
+export function actorOf({ keyId }: Principal): Actor {
+  return { type: "api_actor", api_key_id: keyId };
+}

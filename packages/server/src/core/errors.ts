@@ -56,6 +56,11 @@ export class MemoryPathConflictError extends PlatformError {
   }
 }
 
+/** A memory is not in the state that the request takes for granted. */
+export class MemoryPreconditionFailedError extends PlatformError {
+  readonly type = "memory_precondition_failed_error";
+}
+
 export class RequestTooLargeError extends PlatformError {
   readonly type = "request_too_large";
 }

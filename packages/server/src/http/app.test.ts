@@ -179,7 +179,7 @@ describe("errors", () => {
 
   test.each([
     ["POST", "/v1/vaults/vlt_1/credentials/vcrd_1/mcp_oauth_validate"],
-    ["POST", "/v1/memory_stores/memstore_1/memories"],
+    ["POST", "/v1/dreams"],
     ["GET", "/v1/environments/env_1/work/poll"],
     ["POST", "/v1/deployments/depl_1/run"],
   ])("answers 501 by name, never to be retried, to %s %s", async (method, path) => {

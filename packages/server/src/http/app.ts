@@ -4,6 +4,9 @@ import { createCredentials } from "../app/credentials.ts";
 import { createEnvironments } from "../app/environments.ts";
 import { createFiles } from "../app/files.ts";
 import { createKeys } from "../app/keys.ts";
+import { createMemories } from "../app/memories.ts";
+import { createMemoryStores } from "../app/memory-stores.ts";
+import { createMemoryVersions } from "../app/memory-versions.ts";
 import type { Models } from "../app/models.ts";
 import type { Cursors } from "../app/pagination.ts";
 import { StreamReaders } from "../app/streams-readers.ts";
@@ -26,6 +29,8 @@ import { environmentRoutes } from "./routes/environments.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { memoryRoutes } from "./routes/memories.ts";
+import { memoryStoreRoutes } from "./routes/memory-stores.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
 import { sessionResourceRoutes, sessionRoutes } from "./routes/sessions.ts";
@@ -83,12 +88,17 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
     now: () => new Date(clock.now()).toISOString(),
     agents: createAgents({ store, cursors, newId }),
     environments: createEnvironments({ store, cursors, newId }),
+    memoryStores: createMemoryStores({ store, cursors, newId }),
+    memories: createMemories({ store, cursors, newId }),
+    memoryVersions: createMemoryVersions({ store, cursors }),
     files: createFiles({ ...deps, newId }),
     vaults: createVaults({ store, cursors, newId }),
     credentials: createCredentials({ ...deps, newId }),
   };
   app.route("/", agentRoutes(options));
   app.route("/", environmentRoutes(options));
+  app.route("/", memoryStoreRoutes(options));
+  app.route("/", memoryRoutes(options));
   app.route("/", modelRoutes(options));
   app.route("/", fileRoutes(options));
   app.route("/", vaultRoutes(options));

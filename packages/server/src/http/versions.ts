@@ -20,3 +20,17 @@ export function checkVersion(): MiddlewareHandler<AppEnv> {
     await next();
   };
 }
+
+/** Either opens the endpoints of memory; the hosted service refuses both at once. */
+const MEMORY_BETAS = ["agent-memory-2026-07-22", "managed-agents-2026-04-01"];
+
+/** Refuses a request to an endpoint of memory that names both betas it may be asked for with. */
+export function refuseBetasTogether(): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const named = (c.req.header("anthropic-beta") ?? "").split(",").map((name) => name.trim());
+    if (MEMORY_BETAS.every((beta) => named.includes(beta))) {
+      throw new InvalidRequestError(`anthropic-beta: send one of ${MEMORY_BETAS.join(" and ")}`);
+    }
+    await next();
+  };
+}
