@@ -41,6 +41,13 @@ function program(): Command {
     });
   drover.addCommand(keysCommand(config));
   drover
+    .command("rotate-encryption-key")
+    .description("put stored secrets under a new encryption key, while servers run")
+    .action(async () => {
+      const { rotateEncryptionKey } = await import("./rotate-encryption-key.ts");
+      say(await rotateEncryptionKey(config(), () => process.stderr.write(".")));
+    });
+  drover
     .command("demo")
     .description("an agent analyses a data set while its server is killed")
     .option("--model <id>", "the model to use, if one is configured")

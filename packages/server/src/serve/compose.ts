@@ -5,6 +5,7 @@ import { createModels, modelInfoOf } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Config } from "../config.ts";
 import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
+import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import { offeredTools } from "../core/tools/offered-tools.ts";
 import { LocalHands } from "../hands/protocol/hands-client.ts";
@@ -20,9 +21,7 @@ import { Scheduler } from "../run/scheduler.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
-import { createEnvelopeBox, type KeyRing } from "../vault/envelope-box.ts";
-import { givenKeys } from "../vault/given-keys.ts";
-import { openKeyFile } from "../vault/key-file.ts";
+import { openEncryption } from "./encryption.ts";
 import { keyFromFile } from "./secret-file.ts";
 import { handsSpawner, type SpawnHandsOptions } from "./spawn-hands.ts";
 
@@ -62,6 +61,7 @@ export async function compose(
     onRecovery: () => log.info("the store can write again"),
     unsafeIgnoreFence: config.test.unsafe.includes("fence"),
   });
+  const secretBox = await openSecretBox(config, store);
   const blobs = await LocalBlobs.open(join(config.data, "blobs"));
   const hands = new LocalHands({
     dataDir: config.data,
@@ -75,11 +75,7 @@ export async function compose(
     model: new Models({ ...config.model, limits: { silenceMs: config.model.silenceMs } }),
     announcements,
     clock: systemClock,
-    policies: {
-      ...DEFAULT_POLICIES,
-      attemptsMax: config.model.attemptsMax,
-      backoffMs: config.model.backoffMs,
-    },
+    policies: policiesOf(config),
     toolsOf: (session) => offeredTools(session.agent.tools),
     random: Math.random,
     newId,
@@ -105,7 +101,7 @@ export async function compose(
       store,
       blobs,
       announcements,
-      secretBox: createEnvelopeBox(await openKeyRing(config)),
+      secretBox,
       cursors: createCursors({ key: await keyFromFile(join(config.data, "cursor-key")) }),
       clock: systemClock,
       models: createModels({ models: listModels().map(modelInfoOf) }),
@@ -124,9 +120,18 @@ export async function compose(
   };
 }
 
-function openKeyRing(config: Config): Promise<KeyRing> | KeyRing {
-  if (config.encryptionKeys === undefined) return openKeyFile(join(config.data, "encryption-keys"));
-  return givenKeys(config.encryptionKeys, "DROVER_ENCRYPTION_KEY");
+function policiesOf({ model: { attemptsMax, backoffMs } }: Config): DriveDeps["policies"] {
+  return { ...DEFAULT_POLICIES, attemptsMax, backoffMs };
+}
+
+/** Nothing else is open yet that had to be closed if the keys do not fit. */
+async function openSecretBox(config: Config, store: Store): Promise<SecretBox> {
+  try {
+    return (await openEncryption(config, store)).box;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 const COLLECTOR_PAUSE_MS = 60_000;

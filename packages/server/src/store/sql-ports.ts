@@ -15,6 +15,7 @@ import { findApiKey, insertApiKey, listApiKeys, revokeApiKey } from "./queries/a
 import { appendEvents, appendReceipts } from "./queries/append-events.ts";
 import { findCheckpoint } from "./queries/checkpoints.ts";
 import { credentialReader, credentialWriter } from "./queries/credentials.ts";
+import { encryptionKeyReader, encryptionKeyWriter } from "./queries/encryption-keys.ts";
 import {
   deleteEnvironment,
   findEnvironment,
@@ -37,6 +38,7 @@ import { acceptInput, readInbox } from "./queries/inbox.ts";
 import { addLooseBlob, listLooseBlobs, removeLooseBlob } from "./queries/loose-blobs.ts";
 import { memoryStoreReader, memoryStoreWriter } from "./queries/memory-stores.ts";
 import { findEventSeq, readEvents } from "./queries/read-events.ts";
+import { sealedTexts } from "./queries/sealed-texts.ts";
 import {
   claimSessions,
   nextDue,
@@ -70,6 +72,7 @@ export function readersOf(db: SqlRunner): Readers {
     memoryStores: memoryStoreReader(db),
     vaults: vaultReader(db),
     credentials: credentialReader(db),
+    encryptionKeys: encryptionKeyReader(db),
     apiKeys: apiKeyReader(db),
   };
 }
@@ -223,6 +226,14 @@ export class SqlStoreTransaction implements StoreTransaction {
 
   get credentials(): StoreTransaction["credentials"] {
     return credentialWriter(this.#tx);
+  }
+
+  get encryptionKeys(): StoreTransaction["encryptionKeys"] {
+    return encryptionKeyWriter(this.#tx);
+  }
+
+  get sealedTexts(): StoreTransaction["sealedTexts"] {
+    return sealedTexts(this.#tx);
   }
 
   get apiKeys(): StoreTransaction["apiKeys"] {

@@ -58,6 +58,7 @@ export function mortalStore(store: Store, mortal: Mortal): Store {
     memoryStores: store.memoryStores,
     vaults: store.vaults,
     credentials: store.credentials,
+    encryptionKeys: store.encryptionKeys,
     apiKeys: store.apiKeys,
     write: (work) => mortal.outside("write", () => store.write(work)),
     writeUnsynced: (work) => mortal.outside("write", () => store.writeUnsynced(work)),

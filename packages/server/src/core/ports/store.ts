@@ -1,3 +1,4 @@
+import type { EncryptionKeys, EncryptionKeyWriter, SealedTexts } from "./encryption.ts";
 import type { EventReader, EventWriter } from "./event-log.ts";
 import type { MemoryStores, MemoryStoreWriter } from "./memory-stores.ts";
 import type {
@@ -36,6 +37,7 @@ export interface Store {
   readonly memoryStores: MemoryStores;
   readonly vaults: Vaults;
   readonly credentials: Credentials;
+  readonly encryptionKeys: EncryptionKeys;
   readonly apiKeys: ApiKeys;
   /** The work must await nothing but the transaction: others wait for it. It is failed if it does. */
   write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
@@ -65,6 +67,8 @@ export interface StoreTransaction {
   readonly looseBlobs: LooseBlobs;
   readonly vaults: VaultWriter;
   readonly credentials: CredentialWriter;
+  readonly encryptionKeys: EncryptionKeyWriter;
+  readonly sealedTexts: SealedTexts;
   readonly apiKeys: ApiKeyWriter;
   readonly answeredRequests: AnsweredRequests;
   /** RFC 3339 with milliseconds; the same throughout the transaction. */

@@ -215,7 +215,7 @@ function newVault(changes: Partial<VaultRecord> = {}): VaultRecord {
   };
 }
 
-function newCredential(changes: Partial<CredentialRecord> = {}): CredentialRecord {
+export function newCredential(changes: Partial<CredentialRecord> = {}): CredentialRecord {
   return {
     workspace_id: uniqueId("wrkspc"),
     id: uniqueId("vcrd"),

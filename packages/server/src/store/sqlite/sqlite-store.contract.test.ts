@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { testEncryption } from "../../core/ports/encryption.testsuite.ts";
 import { testEventLog } from "../../core/ports/event-log.testsuite.ts";
 import { testLooseBlobs } from "../../core/ports/loose-blobs.testsuite.ts";
 import { testMemoryStores } from "../../core/ports/memory-stores.testsuite.ts";
@@ -30,3 +31,4 @@ testRecords(openTestStore);
 testLooseBlobs(openTestStore);
 testMemoryStores(openTestStore);
 testVaults(openTestStore);
+testEncryption(openTestStore);

@@ -1,0 +1,24 @@
+import { type Query, sql } from "./sql.ts";
+
+/** A column that holds texts which a `SecretBox` sealed; null in rows without one. */
+export interface SealedColumn {
+  /** `table.column`. */
+  readonly name: string;
+  readonly table: Query;
+  readonly column: Query;
+  /** The columns of the primary key, separated by `, `. */
+  readonly key: Query;
+}
+
+/**
+ * Every such column: a rotation of the encryption key renews these and no others. Their names end in
+ * `_sealed`, by which a test finds one that is missing here.
+ */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  {
+    name: "vault_credentials.secrets_sealed",
+    table: sql`vault_credentials`,
+    column: sql`secrets_sealed`,
+    key: sql`workspace_id, id`,
+  },
+];
