@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ModelSettings } from "./config-models.ts";
 
 /**
  * Every setting, by its environment variable. In the YAML file a setting has the same name without
@@ -89,6 +90,9 @@ export const Settings = z.strictObject({
     .describe(
       "Milliseconds before the second attempt; doubled for each further one, at most a minute, unless the API asks for more.",
     ),
+  DROVER_MODELS: ModelSettings.default([]).describe(
+    "The models of that API, to be listed and to be called by other names; see [models](models.md). A YAML list, or JSON.",
+  ),
   DROVER_BWRAP: z
     .string()
     .min(1)

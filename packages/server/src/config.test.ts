@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { ConfigError, loadConfig, refuseOwnAddress } from "./config.ts";
 
-const MODEL_DEFAULTS = { silenceMs: 120_000, attemptsMax: 6, backoffMs: 1_000 };
+const MODEL_DEFAULTS = { models: [], silenceMs: 120_000, attemptsMax: 6, backoffMs: 1_000 };
 
 test("with nothing set, the server is local, on SQLite and without a model API", () => {
   expect(loadConfig({ PATH: "/bin" })).toEqual({
@@ -48,6 +48,48 @@ test("encryption keys are taken apart, and none of them can be printed", () => {
 test("PostgreSQL is said to come later", () => {
   expect(() => loadConfig({ DROVER_DATABASE: "postgres://localhost/drover" })).toThrow(
     "PostgreSQL is not supported yet",
+  );
+});
+
+test("models are listed in the file, or as JSON, with their defaults", () => {
+  const path = yamlFile(
+    "models: [{ id: claude-haiku-4-5-20251001, aliases: [haiku], fast: true }]",
+  );
+  const { models } = loadConfig({ DROVER_CONFIG: path }).model;
+  expect(models).toEqual([
+    {
+      aliases: ["haiku"],
+      hasFastMode: true,
+      info: {
+        id: "claude-haiku-4-5-20251001",
+        type: "model",
+        display_name: "claude-haiku-4-5-20251001",
+        created_at: "1970-01-01T00:00:00Z",
+        line: null,
+        lifecycle: "active",
+        deprecated_at: null,
+        retires_at: null,
+        max_input_tokens: null,
+        max_tokens: null,
+        allowed_fallback_models: null,
+        capabilities: null,
+      },
+    },
+  ]);
+  const json = '[{"id":"old","lifecycle":"retired","deprecated_at":"2026-01-02"}]';
+  expect(loadConfig({ DROVER_MODELS: json }).model.models[0]?.info).toMatchObject({
+    lifecycle: "retired",
+    deprecated_at: "2026-01-02T00:00:00.000Z",
+  });
+});
+
+test.each([
+  ["no list", "claude", "invalid input"],
+  ["an unknown stage", '[{"id":"a","lifecycle":"new"}]', "0.lifecycle: "],
+  ["one name twice", '[{"id":"a"},{"id":"b","aliases":["a"]}]', "an id or alias is there twice"],
+])("models with %s are refused by place", (_, value, problem) => {
+  expect(() => loadConfig({ DROVER_MODELS: value })).toThrow(
+    new RegExp(`^DROVER_MODELS is not usable: ${problem}`, "i"),
   );
 });
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import type { z } from "zod";
+import type { ModelSettings } from "./config-models.ts";
 import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
 import { closestName } from "./lib/closest-name.ts";
 import { OperatorError } from "./lib/operator-error.ts";
@@ -22,6 +23,8 @@ export interface Config {
   readonly model: {
     readonly baseUrl?: string;
     readonly apiKey?: Secret;
+    /** Of that API. */
+    readonly models: ModelSettings;
     /** Milliseconds. */
     readonly silenceMs: number;
     readonly attemptsMax: number;
@@ -137,7 +140,10 @@ function refuseUnknown(names: readonly string[], known: readonly string[], where
 
 function explain(error: z.ZodError): string {
   return error.issues
-    .map((issue) => `${String(issue.path[0] ?? "A setting")} is not usable: ${issue.message}.`)
+    .map(({ path: [name, ...place], message }) => {
+      const where = place.length === 0 ? "" : `${place.join(".")}: `;
+      return `${String(name ?? "A setting")} is not usable: ${where}${message}.`;
+    })
     .join(" ");
 }
 
@@ -173,6 +179,7 @@ function modelAccess(settings: z.output<typeof Settings>, env: Environment): Con
   return {
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(key === undefined ? {} : { apiKey: new Secret(key) }),
+    models: settings.DROVER_MODELS,
     silenceMs: settings.DROVER_MODEL_SILENCE_MS,
     attemptsMax: settings.DROVER_MODEL_ATTEMPTS,
     backoffMs: settings.DROVER_MODEL_BACKOFF_MS,

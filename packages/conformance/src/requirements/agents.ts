@@ -35,6 +35,7 @@ export const agents = requirements({
   "agents.model.effort-unknown": ["3.2", "An effort that there is not is refused."],
   "agents.model.speed-default": ["3.1", "A speed left out, or null, is standard."],
   "agents.model.speed-unknown": ["3.2", "A speed other than standard and fast is refused."],
+  "agents.model.speed-combination": ["3.2", "A speed that the model does not have is refused."],
   "agents.model.geo": ["3.1", "inference_geo comes back as sent, and is absent if unset."],
   "agents.metadata.pairs": ["3.2", "Metadata has at most 16 pairs."],
   "agents.metadata.key": ["3.2", "A metadata key has 1 to 64 characters."],

@@ -14,6 +14,7 @@ export const models = requirements({
   "models.object.capabilities": ["13", "capabilities is null, or has every known capability."],
   "models.retrieve": ["13", "A model that is listed is retrieved by its id."],
   "models.retrieve.unknown": ["13", "A model that there is not is not found."],
+  "models.retrieve.alias": ["13", "An alias is retrieved as the model that it stands for."],
   "models.list.order": ["13", "The newest models come first."],
   "models.list.page": [
     "13",

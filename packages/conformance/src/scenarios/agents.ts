@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Scenario, scenario } from "../scenario.ts";
-import { agentWith, connected, many, noAgentWith, pairs } from "../support/agents.ts";
+import { agentWith, connected, many, noAgentWith, notUpdated, pairs } from "../support/agents.ts";
 import { assertHas, assertTime } from "../support/expect.ts";
 
 /** Making an agent: fields, defaults, limits. */
@@ -178,6 +178,19 @@ export const agents: readonly Scenario[] = [
       assert.equal(unset.model.speed, "standard");
       assert.equal("inference_geo" in unset.model, false);
       await noAgentWith(t, { model: { id: t.model, speed: "slow" } }, /speed/);
+    },
+  ),
+
+  scenario(
+    "a speed that the model does not have is refused, on create and on update",
+    { verifies: ["agents.model.speed-combination"], rows: [11], needs: ["scripted-model"] },
+    async (t) => {
+      const fast = { model: { id: "offline/script", speed: "fast" } };
+      await noAgentWith(t, fast, /model\.speed/);
+      const agent = await agentWith(t, { model: { ...fast.model, speed: "standard" } });
+      await notUpdated(t, agent, fast, /model\.speed/);
+      const unknown = { model: { ...fast.model, id: "a-model-of-some-api" } };
+      assertHas(await agentWith(t, unknown), unknown);
     },
   ),
 

@@ -74,6 +74,19 @@ export const models: readonly Scenario[] = [
   ),
 
   scenario(
+    "an alias is resolved to the id of its model",
+    { verifies: ["models.retrieve.alias"], rows: [116], needs: ["scripted-model"] },
+    async (t) => {
+      const { models } = t.client.beta;
+      const model = await models.retrieve("offline");
+      assert.equal(model.id, "offline/script");
+      assert.deepEqual(await models.retrieve("offline/script"), model);
+      const listed = await all(models.list());
+      assert.equal(listed.filter(({ id }) => id === model.id || id === "offline").length, 1);
+    },
+  ),
+
+  scenario(
     "models are paged by ids, forwards and backwards",
     {
       verifies: [

@@ -4,6 +4,7 @@ import { ManualClock } from "../hands/fake/manual-clock.ts";
 import { newId } from "../lib/new-id.ts";
 import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
 import { createAgents } from "./agents.ts";
+import { createModels } from "./models.ts";
 import { createCursors } from "./pagination.ts";
 import type { Principal } from "./principal.ts";
 
@@ -14,7 +15,7 @@ function world() {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const cursors = createCursors({ key: new Uint8Array(32) });
-  const agents = createAgents({ store, cursors, newId });
+  const agents = createAgents({ store, models: createModels([]), cursors, newId });
   const create = (fields: object = {}, who = principal) =>
     store.write((tx) =>
       agents.create(tx, who, AgentCreateParams.parse({ name: "a", model: "m", ...fields })),

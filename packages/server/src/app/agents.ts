@@ -15,6 +15,7 @@ import { agentReferences, type ReferencedAgent, type Roster } from "../core/agen
 import { ConflictError, InvalidRequestError, NotFoundError } from "../core/errors.ts";
 import type { Agents as AgentReader, AgentRecord } from "../core/ports/records.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import type { Models } from "./models.ts";
 import { type Cursors, createdAtOf, readForwardPage, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
 
@@ -45,13 +46,15 @@ export interface Agents {
 
 interface AgentsOptions {
   readonly store: Store;
+  readonly models: Pick<Models, "assertSpeed">;
   readonly cursors: Cursors;
   readonly newId: NewId;
 }
 
-export function createAgents({ store, cursors, newId }: AgentsOptions): Agents {
+export function createAgents({ store, models, cursors, newId }: AgentsOptions): Agents {
   return {
     create: async (tx, { workspaceId }, params) => {
+      models.assertSpeed(params.model);
       const self = { id: newId(idPrefixes.agent), version: 1 };
       const named = { ...self, name: params.name };
       const roster = await readRoster(tx.agents, workspaceId, named, params.multiagent);
@@ -68,7 +71,10 @@ export function createAgents({ store, cursors, newId }: AgentsOptions): Agents {
     },
     retrieve: async (workspaceId, id, version) =>
       agentOf(await getAgent(store.agents, workspaceId, id, version)),
-    update: updateAgent,
+    update: (tx, principal, id, params) => {
+      if (params.model !== undefined) models.assertSpeed(params.model);
+      return updateAgent(tx, principal, id, params);
+    },
     list: async (workspaceId, query) => {
       const createdAt = createdAtOf(query);
       const { data, next_page } = await readPage({

@@ -1,34 +1,40 @@
 import type { ModelInfo } from "@drover/api";
 import { expect, test } from "vitest";
+import type { OfferedModel } from "../core/ports/model.ts";
 import { createModels } from "./models.ts";
 
-function model(id: string, day: number, lifecycle: ModelInfo["lifecycle"] = "active"): ModelInfo {
+function model(
+  id: string,
+  day: number,
+  lifecycle: ModelInfo["lifecycle"] = "active",
+): OfferedModel {
   return {
-    id,
-    type: "model",
-    display_name: id,
-    created_at: `2026-01-0${day}T00:00:00Z`,
-    line: null,
-    lifecycle,
-    deprecated_at: null,
-    retires_at: null,
-    max_input_tokens: null,
-    max_tokens: null,
-    allowed_fallback_models: null,
-    capabilities: null,
+    aliases: id === "e" ? ["best"] : [],
+    hasFastMode: id === "e",
+    info: {
+      id,
+      type: "model",
+      display_name: id,
+      created_at: `2026-01-0${day}T00:00:00Z`,
+      line: null,
+      lifecycle,
+      deprecated_at: null,
+      retires_at: null,
+      max_input_tokens: null,
+      max_tokens: null,
+      allowed_fallback_models: null,
+      capabilities: null,
+    },
   };
 }
 
-const models = createModels({
-  models: [
-    model("a", 1),
-    model("e", 5),
-    model("c", 3, "deprecated"),
-    model("d", 4, "retired"),
-    model("b", 2),
-  ],
-  aliases: new Map([["best", "e"]]),
-});
+const models = createModels([
+  model("a", 1),
+  model("e", 5),
+  model("c", 3, "deprecated"),
+  model("d", 4, "retired"),
+  model("b", 2),
+]);
 
 function ids(query: Parameters<typeof models.list>[0]) {
   const { data, ...rest } = models.list(query);
@@ -66,4 +72,13 @@ test("a model is found by id and by alias", () => {
   expect(models.retrieve("best").id).toBe("e");
   expect(models.retrieve("d").lifecycle).toBe("retired");
   expect(() => models.retrieve("x")).toThrow("there is no model x");
+});
+
+test("the speed fast is refused where it is known not to be there", () => {
+  expect(() => models.assertSpeed({ id: "a", speed: "fast" })).toThrow(
+    "model.speed: model a has no fast mode",
+  );
+  for (const id of ["e", "best", "unknown"]) models.assertSpeed({ id, speed: "fast" });
+  models.assertSpeed({ id: "a", speed: "standard" });
+  models.assertSpeed("a");
 });

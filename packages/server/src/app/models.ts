@@ -1,7 +1,13 @@
-import type { IdPage, ModelInfo, ModelLifecycle, ModelListQuery } from "@drover/api";
+import type {
+  IdPage,
+  ModelConfigParams,
+  ModelInfo,
+  ModelLifecycle,
+  ModelListQuery,
+} from "@drover/api";
 import { pageLimitDefault } from "@drover/api";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
-import type { ModelInfo as ConfiguredModel } from "../core/ports/model.ts";
+import type { OfferedModel } from "../core/ports/model.ts";
 
 const SHOWN_BY_DEFAULT: readonly ModelLifecycle[] = ["active", "deprecated"];
 
@@ -10,37 +16,21 @@ export interface Models {
   retrieve(id: string): ModelInfo;
   /** Newest first; retired ones only if `lifecycle` names them. */
   list(query: ModelListQuery): IdPage<ModelInfo>;
+  /** Throws `InvalidRequestError` if an agent's model is known not to have the speed asked for. */
+  assertSpeed(model: ModelConfigParams): void;
 }
 
-interface ModelsOptions {
-  readonly models: readonly ModelInfo[];
-  /** From alias to id. */
-  readonly aliases?: ReadonlyMap<string, string>;
-}
-
-/** What a server tells of a model: what it does not know is null. */
-export function modelInfoOf(model: ConfiguredModel): ModelInfo {
-  return {
-    ...model,
-    type: "model",
-    line: null,
-    lifecycle: "active",
-    deprecated_at: null,
-    retires_at: null,
-    allowed_fallback_models: null,
-    capabilities: null,
-  };
-}
-
-export function createModels({ models, aliases = new Map() }: ModelsOptions): Models {
-  const newestFirst = models.toSorted(
-    (a, b) => compare(b.created_at, a.created_at) || compare(a.id, b.id),
-  );
+export function createModels(offered: readonly OfferedModel[]): Models {
+  const newestFirst = offered
+    .map(({ info }) => info)
+    .toSorted((a, b) => compare(b.created_at, a.created_at) || compare(a.id, b.id));
+  const find = (id: string) =>
+    offered.find(({ info, aliases }) => info.id === id || aliases.includes(id));
   return {
     retrieve: (id) => {
-      const model = models.find((each) => each.id === (aliases.get(id) ?? id));
+      const model = find(id);
       if (model === undefined) throw new NotFoundError(`there is no model ${id}`);
-      return model;
+      return model.info;
     },
     list: (query) => {
       const lifecycle = query.lifecycle ?? SHOWN_BY_DEFAULT;
@@ -49,6 +39,11 @@ export function createModels({ models, aliases = new Map() }: ModelsOptions): Mo
         newestFirst,
         query,
       );
+    },
+    assertSpeed: (model) => {
+      if (typeof model === "string" || model.speed !== "fast") return;
+      if (find(model.id)?.hasFastMode !== false) return;
+      throw new InvalidRequestError(`model.speed: model ${model.id} has no fast mode`);
     },
   };
 }

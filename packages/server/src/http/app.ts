@@ -86,7 +86,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
     reads: new SharedReads(store.events),
     readers: new StreamReaders(),
     now: () => new Date(clock.now()).toISOString(),
-    agents: createAgents({ store, cursors, newId }),
+    agents: createAgents({ ...deps, newId }),
     environments: createEnvironments({ store, cursors, newId }),
     memoryStores: createMemoryStores({ store, cursors, newId }),
     memories: createMemories({ store, cursors, newId }),

@@ -103,7 +103,7 @@ export async function openWorld({
     log: { error: record, warn: record },
     shutdown: shutdown.signal,
     blobs,
-    models: createModels({ models: [] }),
+    models: createModels([]),
     wakeDisposer: () => {
       deletions += 1;
     },

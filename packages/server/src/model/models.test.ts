@@ -1,16 +1,17 @@
 import { answer, startMessagesApi } from "@drover/testing";
 import { expect, onTestFinished, test } from "vitest";
+import { loadConfig } from "../config.ts";
 import { responseOf } from "../core/ports/model.testsuite.ts";
 import type { ModelObserver, ModelRequest } from "../core/ports/model.ts";
 import { Secret } from "../lib/secret.ts";
-import { isOffline, listModels, Models, type ModelsConfig } from "./models.ts";
+import { Models, type ModelsConfig, offeredModels } from "./models.ts";
 
 const QUIET: ModelObserver = { blockStarted: () => undefined, textDelta: () => undefined };
 
 test("models that need no API are there without one, and are listed", async () => {
-  expect(listModels().map(({ id }) => id)).toEqual(["offline/script", "offline/echo"]);
-  for (const { id } of listModels()) {
-    expect(isOffline(id)).toBe(true);
+  const offered = offeredModels({});
+  expect(offered.map(({ info }) => info.id)).toEqual(["offline/script", "offline/echo"]);
+  for (const id of offered.flatMap(({ info, aliases }) => [info.id, ...aliases])) {
     expect(responseOf(await ask({}, id)).blocks).toMatchObject([{ type: "text" }]);
   }
 });
@@ -30,7 +31,8 @@ test("every other model is asked for at the API, under the name it has there", a
   const config = {
     baseUrl: api.url,
     apiKey: new Secret(api.apiKey),
-    modelIds: { "my-model": "claude-haiku-4-5" },
+    models: loadConfig({ DROVER_MODELS: '[{"id":"claude-haiku-4-5","aliases":["my-model"]}]' })
+      .model.models,
   };
   await ask(config, "my-model");
   await ask(config, "claude-sonnet-4-6");

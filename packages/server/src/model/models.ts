@@ -1,4 +1,4 @@
-import type { Model, ModelInfo, ModelObserver, ModelRequest } from "../core/ports/model.ts";
+import type { Model, ModelObserver, ModelRequest, OfferedModel } from "../core/ports/model.ts";
 import type { Secret } from "../lib/secret.ts";
 import { AnthropicModel, type AnthropicModelOptions } from "./anthropic.ts";
 import { OfflineModel, type OfflineModelOptions } from "./offline.ts";
@@ -12,27 +12,27 @@ export interface ModelsConfig {
   /** Of a Messages API. Without one, but with a key, it is Anthropic's. */
   readonly baseUrl?: string;
   readonly apiKey?: Secret;
-  /** What an agent's model id is called at that API, where it differs. */
-  readonly modelIds?: Readonly<Record<string, string>>;
+  /** The models of that API, as far as they are known here: whose aliases it need not know. */
+  readonly models?: readonly OfferedModel[];
   readonly limits?: AnthropicModelOptions["limits"];
   readonly offline?: OfflineModelOptions;
 }
 
-const OFFLINE_MODELS: readonly ModelInfo[] = [
-  offlineInfo("offline/script", "Offline: follows a script"),
-  offlineInfo("offline/echo", "Offline: follows a script, else repeats what it is told"),
+const OFFLINE_MODELS: readonly OfferedModel[] = [
+  offlineModel("offline/script", "Offline: follows a script", ["offline"]),
+  offlineModel("offline/echo", "Offline: follows a script, else repeats what it is told", []),
 ];
 
 /** All models of a server, by the agent's model id: `offline/…` here, any other at the Messages API. */
 export class Models implements Model {
   readonly #offline: OfflineModel;
   readonly #api: AnthropicModel | undefined;
-  readonly #modelIds: Readonly<Record<string, string>>;
+  readonly #aliases: ReadonlyMap<string, string>;
 
   constructor(config: ModelsConfig) {
     const { baseUrl, apiKey, limits } = config;
     this.#offline = new OfflineModel(config.offline);
-    this.#modelIds = config.modelIds ?? {};
+    this.#aliases = aliasesOf(offeredModels(config));
     this.#api =
       baseUrl === undefined && apiKey === undefined
         ? undefined
@@ -44,23 +44,26 @@ export class Models implements Model {
   }
 
   async respond(request: ModelRequest, observer: ModelObserver, signal: AbortSignal) {
-    if (isOffline(request.model)) return this.#offline.respond(request, observer, signal);
-    if (this.#api === undefined) return notConfigured(request.model);
-    const model = Object.hasOwn(this.#modelIds, request.model)
-      ? (this.#modelIds[request.model] ?? request.model)
-      : request.model;
+    const model = this.#aliases.get(request.model) ?? request.model;
+    if (isOffline(model)) return this.#offline.respond({ ...request, model }, observer, signal);
+    if (this.#api === undefined) return notConfigured(model);
     return this.#api.respond({ ...request, model }, observer, signal);
   }
 }
 
 /** True for the models that ship with the server and need nothing. */
-export function isOffline(modelId: string): boolean {
+function isOffline(modelId: string): boolean {
   return modelId.startsWith(OFFLINE_PREFIX);
 }
 
-/** The models that can be named without asking an API: those that ship with the server. */
-export function listModels(): readonly ModelInfo[] {
-  return OFFLINE_MODELS;
+/** The models that are known without asking an API: those that ship with the server, and the given. */
+export function offeredModels({ models = [] }: Pick<ModelsConfig, "models">) {
+  return [...OFFLINE_MODELS, ...models];
+}
+
+/** From alias to id. */
+function aliasesOf(models: readonly OfferedModel[]): ReadonlyMap<string, string> {
+  return new Map(models.flatMap(({ info, aliases }) => aliases.map((alias) => [alias, info.id])));
 }
 
 function notConfigured(model: string) {
@@ -68,12 +71,23 @@ function notConfigured(model: string) {
   return { type: "failure", kind: "request_failed", message, retryable: false } as const;
 }
 
-function offlineInfo(id: string, display_name: string): ModelInfo {
+function offlineModel(id: string, display_name: string, aliases: readonly string[]): OfferedModel {
   return {
-    id,
-    display_name,
-    created_at: "2026-11-29T00:00:00Z",
-    max_input_tokens: OFFLINE_MAX_INPUT_TOKENS,
-    max_tokens: OFFLINE_MAX_TOKENS,
+    aliases,
+    hasFastMode: false,
+    info: {
+      id,
+      type: "model",
+      display_name,
+      created_at: "2026-11-29T00:00:00Z",
+      line: null,
+      lifecycle: "active",
+      deprecated_at: null,
+      retires_at: null,
+      max_input_tokens: OFFLINE_MAX_INPUT_TOKENS,
+      max_tokens: OFFLINE_MAX_TOKENS,
+      allowed_fallback_models: null,
+      capabilities: null,
+    },
   };
 }

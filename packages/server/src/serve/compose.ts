@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { collectBlobs } from "../app/blob-collector.ts";
-import { createModels, modelInfoOf } from "../app/models.ts";
+import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Config } from "../config.ts";
 import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
@@ -14,7 +14,7 @@ import { failPoint } from "../lib/fail-point.ts";
 import type { FileLock } from "../lib/file-lock.ts";
 import { newId } from "../lib/new-id.ts";
 import { systemClock } from "../lib/system-clock.ts";
-import { listModels, Models } from "../model/models.ts";
+import { Models, offeredModels } from "../model/models.ts";
 import type { DriveDeps } from "../run/deps.ts";
 import { HandDisposer } from "../run/disposer.ts";
 import { Scheduler } from "../run/scheduler.ts";
@@ -104,7 +104,7 @@ export async function compose(
       secretBox,
       cursors: createCursors({ key: await keyFromFile(join(config.data, "cursor-key")) }),
       clock: systemClock,
-      models: createModels({ models: listModels().map(modelInfoOf) }),
+      models: createModels(offeredModels(config.model)),
       log,
       shutdown: shutdown.signal,
       wakeDisposer: () => disposer.wake(),

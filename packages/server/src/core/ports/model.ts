@@ -1,3 +1,5 @@
+import type { ModelInfo } from "@drover/api";
+
 /**
  * A language model that speaks the Messages API's own vocabulary: blocks, stop reasons and usage
  * are what `POST /v1/messages` takes and gives. Adapters for other APIs translate at their edge.
@@ -95,11 +97,11 @@ export interface Model {
   ): Promise<ModelOutcome>;
 }
 
-export interface ModelInfo {
-  readonly id: string;
-  readonly display_name: string;
-  readonly created_at: string;
-  /** Tokens; null where unknown. */
-  readonly max_input_tokens: number | null;
-  readonly max_tokens: number | null;
+/** A model that a server offers: what it tells of it, and what an agent may ask of it. */
+export interface OfferedModel {
+  readonly info: ModelInfo;
+  /** Other ids that stand for it. */
+  readonly aliases: readonly string[];
+  /** Whether an agent may ask for the speed `fast`. */
+  readonly hasFastMode: boolean;
 }
