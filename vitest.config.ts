@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 /**
  * Four projects, by what they need:
  * - unit: nothing but Node; beside the source.
- * - contract: real files, real processes, a real sandbox (`*.contract.test.ts` beside the source).
+ * - contract: real files, real processes, a real sandbox, a real PostgreSQL (`*.contract.test.ts` beside the source).
  * - system: a started server, black box, under `test/`.
  * - faults: the kill campaign, under `test/faults`.
  */
@@ -11,6 +11,9 @@ const source = {
   resolve: { conditions: ["source"] },
   ssr: { resolve: { conditions: ["source"] } },
 };
+
+/** Starts a PostgreSQL server of the tests' own and ends it with them. */
+const POSTGRES = "./scripts/lib/vitest-postgres.js";
 
 export default defineConfig({
   test: {
@@ -28,6 +31,7 @@ export default defineConfig({
         test: {
           name: "contract",
           include: ["packages/*/src/**/*.contract.test.ts"],
+          globalSetup: POSTGRES,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -38,6 +42,7 @@ export default defineConfig({
           name: "system",
           include: ["test/**/*.test.ts"],
           exclude: ["test/faults/**"],
+          globalSetup: POSTGRES,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,

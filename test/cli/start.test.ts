@@ -89,7 +89,7 @@ test("a folder that a newer Drover wrote is refused with a sentence", async () =
 
 test.each([
   [{ DROVER_PROT: "1" }, "DROVER_PROT in the environment is not a setting of Drover."],
-  [{ DROVER_DATABASE: "postgres://localhost/drover" }, "PostgreSQL is not supported yet"],
+  [{ DROVER_DATABASE: "postgres://127.0.0.1:1/drover" }, "PostgreSQL server cannot be reached"],
   [
     { DROVER_MODEL_BASE_URL: "http://localhost:8421", DROVER_PORT: "8421" },
     "is this server itself",

@@ -32,6 +32,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   hono: ["http"],
   "@hono/node-server": ["http", "serve"],
   "@fastify/busboy": ["http"],
+  pg: ["store/postgres"],
   "better-sqlite3": ["store", "lib/file-lock.ts"],
   "@anthropic-ai/sdk": ["model", "cli"],
   commander: ["cli"],

@@ -43,13 +43,12 @@ export const Settings = z.strictObject({
   DROVER_DATABASE: z
     .string()
     .default("sqlite")
-    .refine((value) => value === "sqlite", {
-      error: ({ input }) =>
-        /^postgres(ql)?:/.test(String(input))
-          ? "PostgreSQL is not supported yet; leave it out to use the SQLite file in the data folder"
-          : "only `sqlite` is supported",
+    .refine((value) => value === "sqlite" || isPostgresUrl(value), {
+      error: "must be `sqlite` or a URL such as postgres://user:password@host:5432/drover",
     })
-    .describe("Where the log is kept. Only `sqlite`, a file in the data folder, for now."),
+    .describe(
+      "Where the log is kept: `sqlite`, a file in the data folder, or the URL of a PostgreSQL database (14 or newer), `postgres://user:password@host:5432/drover`, which several servers may share.",
+    ),
   DROVER_LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
@@ -121,6 +120,12 @@ export const Settings = z.strictObject({
 });
 
 export const SETTING_NAMES = Settings.keyof().options;
+
+function isPostgresUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, pathname } = new URL(value);
+  return ["postgres:", "postgresql:"].includes(protocol) && /^\/[^/]+$/.test(pathname);
+}
 
 /** The name of a setting in the YAML file. */
 export function yamlKey(name: string): string {

@@ -12,7 +12,6 @@ test("with nothing set, the server is local, on SQLite and without a model API",
     data: resolve(".drover"),
     host: "127.0.0.1",
     port: 8420,
-    database: "sqlite",
     logLevel: "info",
     model: MODEL_DEFAULTS,
     test: { unsafe: [] },
@@ -45,10 +44,16 @@ test("encryption keys are taken apart, and none of them can be printed", () => {
   expect(inspect({ encryptionKeys, rest }, { depth: 9 })).not.toContain("-key");
 });
 
-test("PostgreSQL is said to come later", () => {
-  expect(() => loadConfig({ DROVER_DATABASE: "postgres://localhost/drover" })).toThrow(
-    "PostgreSQL is not supported yet",
-  );
+test("the URL of a PostgreSQL database is taken, and its password is shown nowhere", () => {
+  const url = "postgres://drover:pass-word@db.example:5432/drover";
+  const config = loadConfig({ DROVER_DATABASE: url });
+  expect(config.postgresUrl?.reveal()).toBe(url);
+  expect(inspect(config, { depth: 9 })).not.toContain("pass-word");
+  for (const wrong of ["postgres://u:pass-word@host", "mysql://u:pass-word@host/d", "pass-word"]) {
+    const refusal = () => loadConfig({ DROVER_DATABASE: wrong });
+    expect(refusal).toThrow(/^DROVER_DATABASE is not usable: /);
+    expect(refusal).not.toThrow("pass-word");
+  }
 });
 
 test("models are listed in the file, or as JSON, with their defaults", () => {

@@ -18,7 +18,8 @@ export interface Config {
   readonly apiKey?: Secret;
   /** The first seals stored secrets, all open them. */
   readonly encryptionKeys?: readonly Secret[];
-  readonly database: string;
+  /** The PostgreSQL database that holds the log, if it is not the SQLite file in the data folder. */
+  readonly postgresUrl?: Secret;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
   readonly model: {
     readonly baseUrl?: string;
@@ -156,7 +157,9 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     port: settings.DROVER_PORT,
     ...(key === undefined ? {} : { apiKey: new Secret(key) }),
     ...(encryptionKeys === undefined ? {} : { encryptionKeys: Object.freeze(encryptionKeys) }),
-    database: settings.DROVER_DATABASE,
+    ...(settings.DROVER_DATABASE === "sqlite"
+      ? {}
+      : { postgresUrl: new Secret(settings.DROVER_DATABASE) }),
     logLevel: settings.DROVER_LOG_LEVEL,
     model: Object.freeze(modelAccess(settings, env)),
     ...(bwrap === undefined ? {} : { bwrapPath: bwrap }),

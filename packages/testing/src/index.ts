@@ -29,3 +29,4 @@ export type {
   Refusal,
   Script,
 } from "./messages-api/types.ts";
+export { createTestDatabase, type TestDatabase } from "./postgres/database.ts";

@@ -8,9 +8,8 @@ import { acquireFileLock } from "../lib/file-lock.ts";
 import { newId } from "../lib/new-id.ts";
 import { OperatorError } from "../lib/operator-error.ts";
 import { Secret } from "../lib/secret.ts";
-import { systemClock } from "../lib/system-clock.ts";
 import { writeFileAtomically } from "../lib/write-file-atomically.ts";
-import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
+import { openStore } from "../serve/open-store.ts";
 import { apiKeyFor, apiKeyPath } from "./api-key.ts";
 
 /**
@@ -50,11 +49,8 @@ async function unfinished(path: string): Promise<Secret | undefined> {
 }
 
 async function replaceInStore(config: Config, old: Secret, next: Secret): Promise<void> {
-  const store = openSqliteStore({
-    dataFolder: config.data,
-    clock: systemClock,
-    announcements: { publish: () => undefined },
-  });
+  const quiet = { error: () => undefined, info: () => undefined };
+  const store = await openStore(config, { publish: () => undefined }, quiet);
   try {
     await replace(store, createKeys({ store, newId }), old, next);
   } finally {

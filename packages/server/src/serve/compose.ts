@@ -20,8 +20,8 @@ import { HandDisposer } from "../run/disposer.ts";
 import { Scheduler } from "../run/scheduler.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
-import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import { openEncryption } from "./encryption.ts";
+import { openStore } from "./open-store.ts";
 import { keyFromFile } from "./secret-file.ts";
 import { handsSpawner, type SpawnHandsOptions } from "./spawn-hands.ts";
 
@@ -53,14 +53,7 @@ export async function compose(
   const announcements = new LocalAnnouncements((error) => {
     log.error({ err: error }, "a listener of announcements threw");
   });
-  const store = openSqliteStore({
-    dataFolder: config.data,
-    clock: systemClock,
-    announcements,
-    onFailure: (error) => log.error({ err: error }, "the store cannot write"),
-    onRecovery: () => log.info("the store can write again"),
-    unsafeIgnoreFence: config.test.unsafe.includes("fence"),
-  });
+  const store = await openStore(config, announcements, log);
   const secretBox = await openSecretBox(config, store);
   const blobs = await LocalBlobs.open(join(config.data, "blobs"));
   const hands = new LocalHands({

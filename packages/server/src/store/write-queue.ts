@@ -3,26 +3,27 @@ import type { Announcement } from "../core/ports/announcements.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
 import { Touched } from "./touched.ts";
 
-/** At most so many works in one commit, and no further one once it has grown to so many bytes. */
-const GROUP_WORKS = 512;
+/** No further work joins a commit that has grown to so many bytes. */
 const GROUP_BYTES = 8 * 1024 * 1024;
 
 /** Works that may wait; further ones are refused, since the disk does not keep up. */
 const WAITING_WORKS_MAX = 20_000;
 
-/** One connection that writes, driven synchronously. */
+/** One connection that writes. What answers `unknown` is awaited; an engine in the process needs no promise. */
 export interface WriteEngine {
+  /** At most so many works in one commit. */
+  readonly worksMax: number;
   /** `isSynced` false: the commit need not be on disk when it returns. */
-  begin(isSynced: boolean): void;
-  commit(): void;
-  rollback(): void;
+  begin(isSynced: boolean): unknown;
+  commit(): unknown;
+  rollback(): unknown;
   savepoint(): void;
   releaseSavepoint(): void;
   rollbackToSavepoint(): void;
   /** False once the engine itself has given up the transaction, as on some I/O errors. */
   isOpen(): boolean;
   /** Writes as much as a usual group does, to find out whether there is room for it. */
-  probe(): void;
+  probe(): unknown;
   /** Bytes that were to be written since `begin`. */
   load(): number;
   /** The first error since `savepoint` that says the database cannot be written, even if the work caught it. */
@@ -31,6 +32,8 @@ export interface WriteEngine {
   unavailable(error: unknown): StoreUnavailableError | undefined;
   /** A transaction for one work; `close` makes any later use of it an error. */
   open(touched: Touched): { readonly tx: StoreTransaction; close(): void };
+  /** Calls back when the open work awaits something else than this engine, until it is told to stop. */
+  watch(stalled: () => void): { stop(): void };
 }
 
 export interface WriteQueueOptions {
@@ -54,9 +57,8 @@ type Outcome = { readonly job: Job; readonly error?: unknown };
 
 /**
  * Runs works one after another, and all that wait at a tick in one commit: the sync of the disk is
- * what a commit costs, 0.3 ms, whatever is in it. Each work has its own savepoint. Between the works
- * of a group only microtasks run, so nothing else can get between `begin` and `commit`; a work that
- * awaits anything slower is failed instead of being waited for.
+ * what a commit costs, 0.3 ms, whatever is in it. Each work has its own savepoint. A work that awaits
+ * anything but its transaction is failed instead of being waited for.
  */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
@@ -124,24 +126,24 @@ export class WriteQueue {
     const outcomes: Outcome[] = [];
     const isSynced = this.#waiting.some((job) => job.isSynced);
     try {
-      engine.begin(isSynced);
+      await engine.begin(isSynced);
       await this.#runJobs(outcomes, isSynced);
       if (!engine.isOpen()) throw engine.fault() ?? new Error("the transaction was given up");
       // While writing fails, any work finds out whether it works again, and only with room to spare:
       // else the last free pages would make it work and fail by turns.
-      if (this.#failure !== undefined) engine.probe();
-      engine.commit();
+      if (this.#failure !== undefined) await engine.probe();
+      await engine.commit();
       this.#settle(outcomes);
     } catch (error) {
-      this.#abandon(outcomes, error);
+      await this.#abandon(outcomes, error);
     }
   }
 
   async #runJobs(outcomes: Outcome[], isSynced: boolean): Promise<void> {
     const { engine } = this.#options;
-    const watch = this.#watchForStalls();
+    const watch = engine.watch(() => this.#stall?.(stalled()));
     try {
-      while (outcomes.length < GROUP_WORKS && engine.load() < GROUP_BYTES) {
+      while (outcomes.length < engine.worksMax && engine.load() < GROUP_BYTES) {
         const [job] = this.#waiting;
         // One that came after `begin` and asks for more than this commit does waits for the next.
         if (job === undefined || (job.isSynced && !isSynced)) return;
@@ -151,6 +153,7 @@ export class WriteQueue {
       }
     } finally {
       watch.stop();
+      this.#stall = undefined;
     }
   }
 
@@ -179,23 +182,6 @@ export class WriteQueue {
     });
   }
 
-  /** A macrotask while a group is open means that the current work awaits something else. */
-  #watchForStalls(): { stop(): void } {
-    const look = (): void => {
-      this.#stall?.(
-        new Error("a work awaited something other than its transaction, which others wait for"),
-      );
-      timer = setImmediate(look);
-    };
-    let timer = setImmediate(look);
-    return {
-      stop: () => {
-        clearImmediate(timer);
-        this.#stall = undefined;
-      },
-    };
-  }
-
   #settle(outcomes: readonly Outcome[]): void {
     const failed = outcomes.find(({ error }) => error instanceof StoreUnavailableError)?.error;
     if (failed instanceof StoreUnavailableError) this.#fail(failed);
@@ -210,14 +196,16 @@ export class WriteQueue {
   }
 
   /** Nothing of the group was stored. */
-  #abandon(outcomes: readonly Outcome[], error: unknown): void {
+  async #abandon(outcomes: readonly Outcome[], error: unknown): Promise<void> {
     const { engine } = this.#options;
     const unavailable = engine.unavailable(error);
     if (unavailable !== undefined) this.#fail(unavailable);
     const ran: readonly Outcome[] =
-      outcomes.length > 0 ? outcomes : this.#waiting.splice(0, GROUP_WORKS).map((job) => ({ job }));
+      outcomes.length > 0
+        ? outcomes
+        : this.#waiting.splice(0, engine.worksMax).map((job) => ({ job }));
     try {
-      if (engine.isOpen()) engine.rollback();
+      if (engine.isOpen()) await engine.rollback();
     } finally {
       for (const outcome of ran) outcome.job.reject(outcome.error ?? unavailable ?? error);
     }
@@ -234,6 +222,10 @@ export class WriteQueue {
     this.#failure = undefined;
     this.#options.onRecovery();
   }
+}
+
+function stalled(): Error {
+  return new Error("a work awaited something other than its transaction, which others wait for");
 }
 
 function overloaded(): StoreUnavailableError {

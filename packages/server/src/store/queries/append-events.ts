@@ -35,8 +35,10 @@ export async function appendEvents(
       and deleted_at is null
     returning session_key, last_seq, last_processed_at`);
   if (place === undefined) throw new LeaseLostError(sessionId, epoch);
-  const events = await insertEvents(tx, request, place, { drafts, epoch });
-  if (checkpoint !== undefined) await putCheckpoint(tx, workspaceId, place.session_key, checkpoint);
+  const [events] = await Promise.all([
+    insertEvents(tx, request, place, { drafts, epoch }),
+    checkpoint && putCheckpoint(tx, workspaceId, place.session_key, checkpoint),
+  ]);
   tx.touched.add(request, { lastSeq: place.last_seq, due: false });
   return events;
 }
@@ -64,6 +66,7 @@ export async function appendReceipts(
   return events;
 }
 
+/** All statements are sent before the first answer is awaited: they run in this order all the same. */
 async function insertEvents(
   tx: SqlTransaction,
   key: SessionKey,
@@ -71,26 +74,32 @@ async function insertEvents(
   { drafts, epoch }: { drafts: readonly EventDraft[]; epoch: number },
 ): Promise<readonly LogEvent[]> {
   const events: LogEvent[] = [];
+  const sent: Promise<unknown>[] = [];
   let seq = place.last_seq - drafts.length;
   for (const draft of drafts) {
     seq += 1;
     const { columns, contents } = encodeEvent(draft);
-    await tx.db.all(sql`
-      insert into events (
-        session_key, seq, workspace_id, id, thread_id, cross_posted, type, v,
-        processed_at, epoch, size, large, public, private
-      ) values (
-        ${place.session_key}, ${seq}, ${key.workspaceId}, ${columns.id}, ${columns.thread_id},
-        ${columns.cross_posted}, ${columns.type}, ${columns.v}, ${place.last_processed_at}, ${epoch},
-        ${columns.size}, ${columns.large}, ${columns.public}, ${columns.private}
-      )`);
-    if (contents.length > 0) await putContents(tx, key.workspaceId, place.session_key, contents);
+    sent.push(
+      tx.db.all(sql`
+        insert into events (
+          session_key, seq, workspace_id, id, thread_id, cross_posted, type, v,
+          processed_at, epoch, size, large, public, private
+        ) values (
+          ${place.session_key}, ${seq}, ${key.workspaceId}, ${columns.id}, ${columns.thread_id},
+          ${columns.cross_posted}, ${columns.type}, ${columns.v}, ${place.last_processed_at}, ${epoch},
+          ${columns.size}, ${columns.large}, ${columns.public}, ${columns.private}
+        )`),
+      putContents(tx, key.workspaceId, place.session_key, contents),
+    );
     if (isInputType(draft.type)) {
-      await tx.db.all(
-        sql`delete from inbox where session_key = ${place.session_key} and id = ${draft.id}`,
+      sent.push(
+        tx.db.all(
+          sql`delete from inbox where session_key = ${place.session_key} and id = ${draft.id}`,
+        ),
       );
     }
     events.push(asLogEvent(draft, { seq, processed_at: place.last_processed_at, epoch }));
   }
+  await Promise.all(sent);
   return events;
 }

@@ -12,12 +12,14 @@ export async function putContents(
   sessionKey: number,
   contents: readonly LargeString[],
 ): Promise<void> {
-  for (const { sha256, body } of contents) {
-    await tx.db.all(sql`
-      insert into event_contents (session_key, sha256, workspace_id, body)
-      values (${sessionKey}, ${sha256}, ${workspaceId}, ${body})
-      on conflict (session_key, sha256) do nothing`);
-  }
+  await Promise.all(
+    contents.map(({ sha256, body }) =>
+      tx.db.all(sql`
+        insert into event_contents (session_key, sha256, workspace_id, body)
+        values (${sessionKey}, ${sha256}, ${workspaceId}, ${body})
+        on conflict (session_key, sha256) do nothing`),
+    ),
+  );
 }
 
 /**

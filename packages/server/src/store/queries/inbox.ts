@@ -33,22 +33,26 @@ export async function acceptInput(
     returning session_key, last_arrival, last_seq`);
   if (place === undefined) throw new Error(`there is no session ${key.sessionId} to take input`);
   const accepted: InboxEvent[] = [];
+  const sent: Promise<unknown>[] = [];
   let arrival = place.last_arrival - drafts.length;
   for (const draft of drafts) {
     arrival += 1;
     const { columns, contents } = encodeEvent(draft);
-    await tx.db.all(sql`
-      insert into inbox (
-        session_key, arrival, workspace_id, id, thread_id, cross_posted, type, v,
-        accepted_at, size, large, public, private
-      ) values (
-        ${place.session_key}, ${arrival}, ${key.workspaceId}, ${columns.id}, ${columns.thread_id},
-        ${columns.cross_posted}, ${columns.type}, ${columns.v}, ${tx.now}, ${columns.size},
-        ${columns.large}, ${columns.public}, ${columns.private}
-      )`);
-    if (contents.length > 0) await putContents(tx, key.workspaceId, place.session_key, contents);
+    sent.push(
+      tx.db.all(sql`
+        insert into inbox (
+          session_key, arrival, workspace_id, id, thread_id, cross_posted, type, v,
+          accepted_at, size, large, public, private
+        ) values (
+          ${place.session_key}, ${arrival}, ${key.workspaceId}, ${columns.id}, ${columns.thread_id},
+          ${columns.cross_posted}, ${columns.type}, ${columns.v}, ${tx.now}, ${columns.size},
+          ${columns.large}, ${columns.public}, ${columns.private}
+        )`),
+      putContents(tx, key.workspaceId, place.session_key, contents),
+    );
     accepted.push(asInboxEvent(draft, { arrival, accepted_at: tx.now }));
   }
+  await Promise.all(sent);
   tx.touched.add(key, { lastSeq: place.last_seq, due: true });
   return accepted;
 }

@@ -12,8 +12,9 @@ type Command = "begin" | "commit" | "rollback" | "savepoint" | "release" | "roll
 /** 64 KB: more than the pages that a commit of a few events rewrites. */
 const PROBE = "-".repeat(64 * 1024);
 
-/** The writing connection, as the queue of writes drives it. */
+/** The writing connection, as the queue of writes drives it: all it does is done when a call returns. */
 export class SqliteEngine implements WriteEngine {
+  readonly worksMax = 512;
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #isFenced: boolean;
@@ -102,6 +103,19 @@ export class SqliteEngine implements WriteEngine {
     const isFenced = this.#isFenced;
     const tx = new SqlStoreTransaction({ db, now, touched, isFenced });
     return { tx, close: () => db.close() };
+  }
+
+  /**
+   * Between the works of a group only microtasks run, so nothing else gets between `begin` and
+   * `commit`: a macrotask while a group is open means that the work awaits something else.
+   */
+  watch(stalled: () => void): { stop(): void } {
+    const look = (): void => {
+      stalled();
+      timer = setImmediate(look);
+    };
+    let timer = setImmediate(look);
+    return { stop: () => clearImmediate(timer) };
   }
 
   /** Most works of a group share their millisecond, and with it the text. */

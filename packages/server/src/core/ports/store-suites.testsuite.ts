@@ -1,0 +1,26 @@
+import { testEncryption } from "./encryption.testsuite.ts";
+import { testEventLog } from "./event-log.testsuite.ts";
+import { testLooseBlobs } from "./loose-blobs.testsuite.ts";
+import { testMemoryStores } from "./memory-stores.testsuite.ts";
+import { testRecords } from "./records.testsuite.ts";
+import { testSessionQueue } from "./session-queue.testsuite.ts";
+import { testSessions } from "./sessions.testsuite.ts";
+import { type OpenStore, testStore } from "./store.testsuite.ts";
+import { testVaults } from "./vaults.testsuite.ts";
+
+/** The contracts of everything in a `Store`: each engine's test runs them all. */
+const SUITES: readonly ((open: OpenStore) => void)[] = [
+  testStore,
+  testEventLog,
+  testSessions,
+  testSessionQueue,
+  testRecords,
+  testLooseBlobs,
+  testMemoryStores,
+  testVaults,
+  testEncryption,
+];
+
+export function testStorePorts(open: OpenStore): void {
+  for (const suite of SUITES) suite(open);
+}
