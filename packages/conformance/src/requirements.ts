@@ -9,6 +9,7 @@ import { endpoints } from "./requirements/endpoints.ts";
 import { environments } from "./requirements/environments.ts";
 import { events } from "./requirements/events.ts";
 import { files } from "./requirements/files.ts";
+import { memories } from "./requirements/memories.ts";
 import { memoryStores } from "./requirements/memory-stores.ts";
 import { models } from "./requirements/models.ts";
 import { multiagent } from "./requirements/multiagent.ts";
@@ -41,6 +42,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...deployments,
   ...vaults,
   ...memoryStores,
+  ...memories,
   ...skills,
   ...files,
   ...models,

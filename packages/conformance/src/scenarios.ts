@@ -12,7 +12,10 @@ import { environmentLives } from "./scenarios/environment-lives.ts";
 import { environments } from "./scenarios/environments.ts";
 import { events } from "./scenarios/events.ts";
 import { files } from "./scenarios/files.ts";
+import { memories } from "./scenarios/memories.ts";
+import { memoryLists } from "./scenarios/memory-lists.ts";
 import { memoryStores } from "./scenarios/memory-stores.ts";
+import { memoryVersions } from "./scenarios/memory-versions.ts";
 import { models } from "./scenarios/models.ts";
 import { multiagent } from "./scenarios/multiagent.ts";
 import { multiagentParts } from "./scenarios/multiagent-parts.ts";
@@ -50,6 +53,9 @@ export const SCENARIOS: readonly Scenario[] = [
   ...deployments,
   ...vaults,
   ...memoryStores,
+  ...memories,
+  ...memoryLists,
+  ...memoryVersions,
   ...skills,
   ...files,
   ...models,
