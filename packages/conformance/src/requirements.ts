@@ -3,6 +3,7 @@ import { agentTools } from "./requirements/agent-tools.ts";
 import { agentUpdates } from "./requirements/agent-updates.ts";
 import { agents } from "./requirements/agents.ts";
 import { choices } from "./requirements/choices.ts";
+import { credentials } from "./requirements/credentials.ts";
 import { deployments } from "./requirements/deployments.ts";
 import { dreams } from "./requirements/dreams.ts";
 import { endpoints } from "./requirements/endpoints.ts";
@@ -41,6 +42,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...streams,
   ...deployments,
   ...vaults,
+  ...credentials,
   ...memoryStores,
   ...memories,
   ...skills,

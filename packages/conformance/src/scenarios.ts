@@ -5,6 +5,10 @@ import { agentUpdates } from "./scenarios/agent-updates.ts";
 import { agentWebTools } from "./scenarios/agent-web-tools.ts";
 import { agents } from "./scenarios/agents.ts";
 import { choices } from "./scenarios/choices.ts";
+import { credentialLives } from "./scenarios/credential-lives.ts";
+import { credentialUpdates } from "./scenarios/credential-updates.ts";
+import { credentialValidation } from "./scenarios/credential-validation.ts";
+import { credentials } from "./scenarios/credentials.ts";
 import { deployments } from "./scenarios/deployments.ts";
 import { dreams } from "./scenarios/dreams.ts";
 import { endpoints } from "./scenarios/endpoints.ts";
@@ -52,6 +56,10 @@ export const SCENARIOS: readonly Scenario[] = [
   ...streams,
   ...deployments,
   ...vaults,
+  ...credentials,
+  ...credentialUpdates,
+  ...credentialLives,
+  ...credentialValidation,
   ...memoryStores,
   ...memories,
   ...memoryLists,

@@ -1,3 +1,33 @@
-import { type Requirement, requirements } from "../requirement.ts";
+import { requirements } from "../requirement.ts";
 
-export const vaults: readonly Requirement[] = requirements({});
+export const vaults = requirements({
+  "vaults.object": ["9", "A vault says `type: vault` and has an id."],
+  "vaults.object.times": ["9", "created_at and updated_at are RFC 3339; archived_at is null."],
+  "vaults.create.name": ["9", "A vault needs a display_name of 1 to 255 characters."],
+  "vaults.create.metadata": ["9", "Metadata comes back, an empty object if not sent."],
+  "vaults.create.metadata-max": ["16", "Metadata has at most 16 pairs, 64 and 512 characters."],
+  "vaults.create.unknown-field": ["9", "A field that there is not is refused by name."],
+  "vaults.retrieve": ["9", "A vault is retrieved as it was made."],
+  "vaults.retrieve.unknown": ["9", "A vault that there is not is not found."],
+  "vaults.retrieve.workspace": ["9", "A vault of another workspace is not found."],
+  "vaults.read-only": ["9", "A key that may only read lists vaults and makes none."],
+  "vaults.update.name": ["9", "A display_name is replaced, and kept if it is null or left out."],
+  "vaults.update.name-limits": ["9", "A display_name cannot be made empty or too long."],
+  "vaults.update.metadata": ["9", "Metadata is a patch: a string sets its key, null deletes it."],
+  "vaults.update.metadata-null": ["9", "Metadata of null is kept."],
+  "vaults.update.metadata-max": ["16", "At most 16 pairs after the merge."],
+  "vaults.update.updated-at": ["9", "updated_at moves with a change, created_at never."],
+  "vaults.update.whole": ["9", "A refused update changes nothing."],
+  "vaults.update.archived": ["16", "An archived vault is not changed."],
+  "vaults.archive.time": ["9", "Archiving returns the vault with archived_at set."],
+  "vaults.archive.again": ["16", "Archiving again is no error and keeps the time."],
+  "vaults.archive.listed": ["9", "Archived vaults are listed with include_archived only."],
+  "vaults.archive.final": ["16", "An archived vault can still be read and deleted."],
+  "vaults.archive.credentials": ["9", "Archiving a vault archives its credentials."],
+  "vaults.archive.closed": ["9", "No credential is made in an archived vault."],
+  "vaults.delete": ["9", "Deleting answers `{id, type: vault_deleted}`."],
+  "vaults.delete.tombstone": ["20", "A delete answers 200 with JSON."],
+  "vaults.delete.gone": ["9", "A deleted vault is not found any more, nor are its credentials."],
+  "vaults.list.paged": ["9", "Vaults are paged, each is seen once."],
+  "vaults.list.order": ["21a", "Vaults are listed newest first."],
+});

@@ -1,0 +1,67 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface McpServer extends AsyncDisposable {
+  /** Of the MCP endpoint. */
+  readonly url: string;
+  readonly tokenEndpoint: string;
+  /** The only access token that is taken. */
+  token: string;
+  /** What a refresh token is exchanged for; undefined refuses it. */
+  refreshed: string | undefined;
+}
+
+/** An MCP server on this machine with no tools, and the token endpoint of its OAuth server. */
+export async function openMcpServer(token: string): Promise<McpServer> {
+  const server = createServer((request, response) => {
+    if (request.url === "/token") answerToken(response, world);
+    else void answerMcp(request, response, world);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const world: McpServer = {
+    url: `http://127.0.0.1:${port}/mcp`,
+    tokenEndpoint: `http://127.0.0.1:${port}/token`,
+    token,
+    refreshed: undefined,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return world;
+}
+
+function answerToken(response: ServerResponse, { refreshed }: McpServer): void {
+  if (refreshed === undefined) answer(response, 400, { error: "invalid_grant" });
+  else answer(response, 200, { access_token: refreshed, token_type: "Bearer", expires_in: 3600 });
+}
+
+async function answerMcp(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { token }: McpServer,
+): Promise<void> {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  if (request.headers.authorization !== `Bearer ${token}`) {
+    return answer(response, 401, { error: "unauthorized" });
+  }
+  if (request.method !== "POST") return answer(response, 405, { error: "no stream here" });
+  const { id, method, params } = JSON.parse(text);
+  if (id === undefined) return void response.writeHead(202).end();
+  answer(response, 200, { jsonrpc: "2.0", id, result: resultOf(method, params) });
+}
+
+function resultOf(method: string, params: { protocolVersion?: string } | undefined): object {
+  if (method !== "initialize") return { tools: [] };
+  return {
+    protocolVersion: params?.protocolVersion ?? "2025-06-18",
+    capabilities: { tools: {} },
+    serverInfo: { name: "conformance", version: "1" },
+  };
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
