@@ -14,11 +14,20 @@ export const CONFORMANCE_MS = 240_000;
 
 /** Runs every scenario against a server of this repository; prints the table, and wants all of it run. */
 export async function runConformance(server: { url: string; apiKey: string }): Promise<void> {
+  const workspace = await post(server, "workspaces", { name: "the other" });
+  const reader = await post(server, "api_keys", { name: "reader", role: "read_only" });
+  const other = await post(server, "api_keys", {
+    name: "other",
+    role: "developer",
+    workspace_id: workspace.id,
+  });
   const target = new Target({
     baseUrl: server.url,
     apiKey: server.apiKey,
     model: "offline/script",
     isScripted: true,
+    readOnlyKey: reader.key,
+    otherWorkspaceKey: other.key,
   });
   const start = performance.now();
   const results = await runScenarios(target, SCENARIOS);
@@ -26,4 +35,20 @@ export async function runConformance(server: { url: string; apiKey: string }): P
   const text = report({ requirements: REQUIREMENTS, checklist: CHECKLIST, results, seconds });
   process.stdout.write(`${text}\n`);
   expect(isGreen(results), text).toBe(true);
+  const notRun = results.filter(({ outcome }) => outcome === "not_run");
+  expect(notRun.map(({ scenario }) => scenario.name)).toEqual([]);
+}
+
+async function post(
+  { url, apiKey }: { url: string; apiKey: string },
+  path: string,
+  body: object,
+): Promise<{ id: string; key: string }> {
+  const response = await fetch(`${url}/v1/drover/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as { id: string; key: string };
 }

@@ -28,3 +28,4 @@ export * from "./sessions.ts";
 export * from "./text.ts";
 export * from "./vaults.ts";
 export * from "./web-tools.ts";
+export * from "./workspaces.ts";

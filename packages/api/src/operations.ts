@@ -8,6 +8,7 @@ import { serverOperations } from "./operations/server.ts";
 import { sessionOperations } from "./operations/sessions.ts";
 import { unbuiltOperations } from "./operations/unbuilt.ts";
 import { vaultOperations } from "./operations/vaults.ts";
+import { workspaceOperations } from "./operations/workspaces.ts";
 
 /**
  * Every endpoint of the contract (wire §2) and of this server beyond it, as data: what the OpenAPI
@@ -22,6 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...memoryStoreOperations,
   ...modelOperations,
   ...vaultOperations,
+  ...workspaceOperations,
   ...unbuiltOperations,
 ];
 

@@ -1,10 +1,18 @@
 import { createHash, randomBytes } from "node:crypto";
-import { idPrefixes } from "@drover/api";
-import { InvalidRequestError, NotFoundError, PermissionError } from "../core/errors.ts";
-import type { ApiKeyRecord, KeyRole } from "../core/ports/records.ts";
+import {
+  type ApiKey,
+  type ApiKeyCreateParams,
+  type ApiKeyListQuery,
+  idPrefixes,
+  type Page,
+} from "@drover/api";
+import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
+import type { ApiKeyRecord } from "../core/ports/records.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import { Secret } from "../lib/secret.ts";
+import { type Cursors, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
+import { assertAdmin, getWorkspace } from "./workspaces.ts";
 
 const KEY_PREFIX = "drv_";
 const KEY_BYTES = 32;
@@ -13,24 +21,29 @@ const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const KEY_DIGITS = 43;
 /** Characters. Longer tokens are not worth a hash. */
 const TOKEN = { min: 16, max: 512 };
-const NAME_LENGTH_MAX = 256;
 /** The key that the settings or the first start gave; there is one at a time. */
 const FIRST_KEY = "first key";
 
-/** A key as it may be shown: never the key itself, nor its hash. */
-export type ApiKey = Omit<ApiKeyRecord, "key_sha256" | "workspace_id">;
-
+/**
+ * Keys to workspaces. What names no workspace is about the caller's own; an admin of the first one may
+ * name any.
+ */
 export interface Keys {
   /** The key itself is in the answer and nowhere else. Only an admin may. */
   create(
     tx: StoreTransaction,
     principal: Principal,
-    params: { name: string; role: KeyRole },
+    params: ApiKeyCreateParams,
   ): Promise<{ apiKey: ApiKey; key: Secret }>;
-  /** Only an admin may. */
-  list(principal: Principal): Promise<ApiKey[]>;
-  /** For good; again is no error. Rejects for the workspace's last admin key. Only an admin may. */
-  revoke(tx: StoreTransaction, principal: Principal, id: string): Promise<ApiKey>;
+  /**
+   * For good; again is no error. Only an admin may, and never with the last admin key of the own
+   * workspace.
+   */
+  revoke(
+    tx: StoreTransaction,
+    principal: Principal,
+    which: { id: string; workspaceId?: string | undefined },
+  ): Promise<ApiKey>;
   /** Undefined for a token that is no key, or a revoked one. */
   authenticate(token: string): Promise<Principal | undefined>;
   /**
@@ -62,18 +75,11 @@ export function createKeys({ store, newId }: { store: Store; newId: NewId }): Ke
     return shown(record);
   };
   return {
-    create: async (tx, principal, { name, role }) => {
+    create: async (tx, principal, { name, role, workspace_id }) => {
       assertAdmin(principal);
-      if (name === "" || name.length > NAME_LENGTH_MAX) {
-        throw new InvalidRequestError(`name: must have 1-${NAME_LENGTH_MAX} characters`);
-      }
+      const workspace = await workspaceIdOf(tx, principal, workspace_id ?? undefined);
       const key = newKey();
-      const fields = { workspace_id: principal.workspaceId, name, role };
-      return { apiKey: await insert(tx, key, fields), key };
-    },
-    list: async (principal) => {
-      assertAdmin(principal);
-      return (await store.apiKeys.list(principal.workspaceId)).map(shown);
+      return { apiKey: await insert(tx, key, { workspace_id: workspace, name, role }), key };
     },
     revoke: revokeKey,
     authenticate: async (token) => {
@@ -102,6 +108,24 @@ export function createKeys({ store, newId }: { store: Store; newId: NewId }): Ke
   };
 }
 
+/** Newest first. Only an admin may. */
+export async function listKeys(
+  { store, cursors }: { store: Store; cursors: Cursors },
+  principal: Principal,
+  query: ApiKeyListQuery,
+): Promise<Page<ApiKey>> {
+  assertAdmin(principal);
+  const workspaceId = await workspaceIdOf(store, principal, query.workspace_id);
+  const { data, next_page } = await readPage({
+    cursors,
+    scope: { workspaceId, list: "api_keys", order: "desc" },
+    query,
+    read: (page) => store.apiKeys.listPage(workspaceId, page),
+    present: shown,
+  });
+  return { data, next_page };
+}
+
 /** 256 random bits, so that its hash needs neither salt nor stretching. */
 export function newKey(): Secret {
   let rest = BigInt(`0x${randomBytes(KEY_BYTES).toString("hex")}`);
@@ -118,14 +142,28 @@ export function hashOf(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }
 
-async function revokeKey(tx: StoreTransaction, principal: Principal, id: string): Promise<ApiKey> {
+async function workspaceIdOf(
+  store: Pick<Store, "workspaces">,
+  principal: Principal,
+  id: string | undefined,
+): Promise<string> {
+  if (id === undefined || id === principal.workspaceId) return principal.workspaceId;
+  return (await getWorkspace(store, principal, id)).id;
+}
+
+async function revokeKey(
+  tx: StoreTransaction,
+  principal: Principal,
+  { id, workspaceId: wanted }: { id: string; workspaceId?: string | undefined },
+): Promise<ApiKey> {
   assertAdmin(principal);
-  const { workspaceId } = principal;
+  const workspaceId = await workspaceIdOf(tx, principal, wanted);
   const records = await tx.apiKeys.list(workspaceId);
   const record = records.find((each) => each.id === id);
   if (record === undefined) throw new NotFoundError(`there is no API key ${id}`);
   if (record.revoked_at !== null) return shown(record);
-  if (!records.some((each) => each.id !== id && isLiveAdmin(each))) {
+  const isOwn = workspaceId === principal.workspaceId;
+  if (isOwn && !records.some((each) => each.id !== id && isLiveAdmin(each))) {
     throw new InvalidRequestError("the last admin key cannot be revoked: make another one first");
   }
   await tx.apiKeys.revoke(workspaceId, id, tx.now);
@@ -134,12 +172,6 @@ async function revokeKey(tx: StoreTransaction, principal: Principal, id: string)
 
 function isLiveAdmin(record: ApiKeyRecord): boolean {
   return record.role === "admin" && record.revoked_at === null;
-}
-
-function assertAdmin(principal: Principal): void {
-  if (principal.role !== "admin") {
-    throw new PermissionError(`API keys need the role admin, not ${principal.role}`);
-  }
 }
 
 function assertUsable(key: Secret): void {
@@ -151,6 +183,7 @@ function assertUsable(key: Secret): void {
   }
 }
 
-function shown({ id, name, role, created_at, revoked_at }: ApiKeyRecord): ApiKey {
-  return { id, name, role, created_at, revoked_at };
+/** A key as it may be shown: never the key itself, nor its hash. */
+function shown({ key_sha256: _hash, ...record }: ApiKeyRecord): ApiKey {
+  return { ...record, type: "api_key" };
 }

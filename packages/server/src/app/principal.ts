@@ -1,5 +1,4 @@
-import type { Actor } from "@drover/api";
-import type { KeyRole } from "../core/ports/records.ts";
+import type { Actor, KeyRole } from "@drover/api";
 
 /** Who makes a request, as its key tells. */
 export interface Principal {

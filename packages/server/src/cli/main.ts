@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { type Config, loadConfig } from "../config.ts";
 import { VERSION } from "../lib/version.ts";
 import { failureSentence, failureStack } from "./failure.ts";
+import { keysCommand, workspacesCommand } from "./keys-command.ts";
 
 /** Each command's own code is loaded when it is asked for, so that `drover --help` is quick. */
 function program(): Command {
@@ -39,7 +40,8 @@ function program(): Command {
       say(report.lines.join("\n"));
       process.exitCode = report.isHealthy ? 0 : 1;
     });
-  drover.addCommand(keysCommand(config));
+  drover.addCommand(keysCommand(config, say));
+  drover.addCommand(workspacesCommand(config, say));
   drover
     .command("rotate-encryption-key")
     .description("put stored secrets under a new encryption key, while servers run")
@@ -59,25 +61,6 @@ function program(): Command {
       await demo({ ...options, config: config() });
     });
   return drover;
-}
-
-function keysCommand(config: () => Config): Command {
-  const keys = new Command("keys").description("the key that clients send");
-  keys
-    .command("show", { isDefault: true })
-    .description("print it, making it if there is none")
-    .action(async () => {
-      const { apiKeyFor } = await import("./api-key.ts");
-      say(apiKeyFor(config()).reveal());
-    });
-  keys
-    .command("rotate")
-    .description("replace it and revoke the one before; no server may run meanwhile")
-    .action(async () => {
-      const { rotateApiKey } = await import("./rotate-key.ts");
-      say((await rotateApiKey(config())).reveal());
-    });
-  return keys;
 }
 
 function configOf(options: { data?: string; port?: string; config?: string }): Config {

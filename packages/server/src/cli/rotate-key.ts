@@ -64,6 +64,6 @@ async function replace(store: Store, keys: Keys, old: Secret, next: Secret): Pro
   if (principal === undefined) return;
   await store.write(async (tx) => {
     await keys.ensureFirst(tx, principal.workspaceId, next);
-    await keys.revoke(tx, principal, principal.keyId);
+    await keys.revoke(tx, principal, { id: principal.keyId });
   });
 }

@@ -3,7 +3,7 @@ import { createAgents } from "../app/agents.ts";
 import { createCredentials } from "../app/credentials.ts";
 import { createEnvironments } from "../app/environments.ts";
 import { createFiles } from "../app/files.ts";
-import { createKeys } from "../app/keys.ts";
+import { createKeys, type Keys } from "../app/keys.ts";
 import { createMemories } from "../app/memories.ts";
 import { createMemoryStores } from "../app/memory-stores.ts";
 import { createMemoryVersions } from "../app/memory-versions.ts";
@@ -12,6 +12,7 @@ import type { Cursors } from "../app/pagination.ts";
 import { StreamReaders } from "../app/streams-readers.ts";
 import { SharedReads } from "../app/streams-reads.ts";
 import { createVaults } from "../app/vaults.ts";
+import { createWorkspaces } from "../app/workspaces.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
@@ -37,6 +38,7 @@ import { sessionResourceRoutes, sessionRoutes } from "./routes/sessions.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { unbuiltRoutes } from "./routes/unbuilt.ts";
 import { vaultRoutes } from "./routes/vaults.ts";
+import { workspaceRoutes } from "./routes/workspaces.ts";
 import { STREAM_LIMITS, type StreamLimits, Streams } from "./sse.ts";
 import { checkVersion } from "./versions.ts";
 
@@ -70,13 +72,14 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   });
   app.route("/", healthRoutes(store, shutdown));
   app.route("/", openApiRoutes());
-  app.use("/v1/*", authenticate(createKeys({ store, newId })), checkVersion(), refuseNul());
-  mountResources(app, deps);
+  const keys = createKeys({ store, newId });
+  app.use("/v1/*", authenticate(keys), checkVersion(), refuseNul());
+  mountResources(app, deps, keys);
   app.route("/", unbuiltRoutes());
   return app;
 }
 
-function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
+function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
   const { store, cursors, clock, log, shutdown } = deps;
   const limits = { ...STREAM_LIMITS, ...deps.streamLimits };
   const options = {
@@ -94,6 +97,8 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
     files: createFiles({ ...deps, newId }),
     vaults: createVaults({ store, cursors, newId }),
     credentials: createCredentials({ ...deps, newId }),
+    workspaces: createWorkspaces({ ...deps, newId }),
+    keys,
   };
   app.route("/", agentRoutes(options));
   app.route("/", environmentRoutes(options));
@@ -107,4 +112,5 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps): void {
   app.route("/", sessionResourceRoutes(options));
   app.route("/", eventRoutes(options));
   app.route("/", threadRoutes(options));
+  app.route("/", workspaceRoutes(options));
 }

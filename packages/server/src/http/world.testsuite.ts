@@ -2,11 +2,12 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { KeyRole } from "@drover/api";
 import { onTestFinished } from "vitest";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Announcement, Announcements } from "../core/ports/announcements.ts";
-import type { FileRecord, KeyRole } from "../core/ports/records.ts";
+import type { FileRecord } from "../core/ports/records.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
 import { newId } from "../lib/new-id.ts";
@@ -117,8 +118,9 @@ export async function openWorld({
 
   const addKey = async (role: KeyRole, workspaceId = newId("wrkspc")) => {
     const key = newId("sk-test");
-    await store.write((tx) =>
-      tx.apiKeys.insert({
+    await store.write(async (tx) => {
+      await tx.workspaces.insert({ id: workspaceId, name: "test", created_at: tx.now });
+      await tx.apiKeys.insert({
         workspace_id: workspaceId,
         id: newId("apikey"),
         name: "test",
@@ -126,8 +128,8 @@ export async function openWorld({
         key_sha256: createHash("sha256").update(key).digest("hex"),
         created_at: tx.now,
         revoked_at: null,
-      }),
-    );
+      });
+    });
     return { key, workspaceId };
   };
   const { key, workspaceId } = await addKey("admin");

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createKeys } from "../app/keys.ts";
+import { ensureFirstWorkspace, FIRST_WORKSPACE } from "../app/workspaces.ts";
 import { type Config, processEnvironment, refuseOwnAddress } from "../config.ts";
 import type { Store } from "../core/ports/store.ts";
 import { createApp } from "../http/app.ts";
@@ -15,8 +16,6 @@ import { systemClock } from "../lib/system-clock.ts";
 import { type Composition, compose } from "./compose.ts";
 import { handsCommand } from "./hands-command.ts";
 
-/** Keys belong to a workspace; the first one is there from the start. */
-const FIRST_WORKSPACE = "wrkspc_default";
 /** Between two looks at the folder's lock, in milliseconds. */
 const LOOK_MS = 1_000;
 
@@ -100,6 +99,7 @@ async function prepare(store: Store, config: Config, lock: FileLock): Promise<vo
   await store.write(async (tx) => {
     if (!lock.stillHeld()) throw new OperatorError(lostLock(config.data));
     await tx.queue.takeOver("");
+    await ensureFirstWorkspace(tx);
     await keys.ensureFirst(tx, FIRST_WORKSPACE, config.apiKey);
   });
 }

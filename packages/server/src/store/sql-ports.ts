@@ -11,7 +11,13 @@ import {
   pruneAnsweredRequests,
   putAnsweredRequest,
 } from "./queries/answered-requests.ts";
-import { findApiKey, insertApiKey, listApiKeys, revokeApiKey } from "./queries/api-keys.ts";
+import {
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  listApiKeysPage,
+  revokeApiKey,
+} from "./queries/api-keys.ts";
 import { appendEvents, appendReceipts } from "./queries/append-events.ts";
 import { findCheckpoint } from "./queries/checkpoints.ts";
 import { credentialReader, credentialWriter } from "./queries/credentials.ts";
@@ -57,6 +63,7 @@ import {
 } from "./queries/sessions.ts";
 import { listUndisposed, setDisposed } from "./queries/undisposed-hands.ts";
 import { vaultReader, vaultWriter } from "./queries/vaults.ts";
+import { workspaceReader, workspaceWriter } from "./queries/workspaces.ts";
 import type { SqlRunner, SqlTransaction } from "./sql.ts";
 
 type Readers = Omit<Store, "write" | "writeUnsynced" | "failure" | "close">;
@@ -74,6 +81,7 @@ export function readersOf(db: SqlRunner): Readers {
     credentials: credentialReader(db),
     encryptionKeys: encryptionKeyReader(db),
     apiKeys: apiKeyReader(db),
+    workspaces: workspaceReader(db),
   };
 }
 
@@ -120,6 +128,7 @@ function apiKeyReader(db: SqlRunner): Readers["apiKeys"] {
   return {
     findBySha256: (keySha256) => findApiKey(db, keySha256),
     list: (workspaceId) => listApiKeys(db, workspaceId),
+    listPage: (workspaceId, page) => listApiKeysPage(db, workspaceId, page),
   };
 }
 
@@ -243,6 +252,10 @@ export class SqlStoreTransaction implements StoreTransaction {
       insert: (key) => insertApiKey(tx, key),
       revoke: (workspaceId, id, revokedAt) => revokeApiKey(tx, workspaceId, id, revokedAt),
     };
+  }
+
+  get workspaces(): StoreTransaction["workspaces"] {
+    return workspaceWriter(this.#tx);
   }
 
   get answeredRequests(): StoreTransaction["answeredRequests"] {

@@ -60,6 +60,7 @@ export function mortalStore(store: Store, mortal: Mortal): Store {
     credentials: store.credentials,
     encryptionKeys: store.encryptionKeys,
     apiKeys: store.apiKeys,
+    workspaces: store.workspaces,
     write: (work) => mortal.outside("write", () => store.write(work)),
     writeUnsynced: (work) => mortal.outside("write", () => store.writeUnsynced(work)),
     failure: () => store.failure(),

@@ -1,3 +1,4 @@
+import type { KeyRole } from "@drover/api";
 import type { PageRequest } from "./sessions.ts";
 
 /** The API's other resources, each a row with its wire shape as JSON in `body`. */
@@ -134,8 +135,6 @@ export interface LooseBlobs {
   remove(blob: LooseBlob): Promise<void>;
 }
 
-export type KeyRole = "admin" | "developer" | "read_only";
-
 export interface ApiKeyRecord {
   readonly workspace_id: string;
   readonly id: string;
@@ -150,6 +149,9 @@ export interface ApiKeyRecord {
 export interface ApiKeys {
   /** Across workspaces: the key is what tells the workspace. Revoked ones are not found. */
   findBySha256(keySha256: string): Promise<ApiKeyRecord | undefined>;
+  /** One page, revoked ones too. */
+  listPage(workspaceId: string, page: PageRequest): Promise<readonly ApiKeyRecord[]>;
+  /** All of them, revoked ones too, the oldest first. */
   list(workspaceId: string): Promise<readonly ApiKeyRecord[]>;
 }
 

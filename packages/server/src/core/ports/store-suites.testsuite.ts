@@ -7,6 +7,7 @@ import { testSessionQueue } from "./session-queue.testsuite.ts";
 import { testSessions } from "./sessions.testsuite.ts";
 import { type OpenStore, testStore } from "./store.testsuite.ts";
 import { testVaults } from "./vaults.testsuite.ts";
+import { testWorkspaces } from "./workspaces.testsuite.ts";
 
 /** The contracts of everything in a `Store`: each engine's test runs them all. */
 const SUITES: readonly ((open: OpenStore) => void)[] = [
@@ -19,6 +20,7 @@ const SUITES: readonly ((open: OpenStore) => void)[] = [
   testMemoryStores,
   testVaults,
   testEncryption,
+  testWorkspaces,
 ];
 
 export function testStorePorts(open: OpenStore): void {

@@ -15,6 +15,7 @@ import type {
 } from "./records.ts";
 import type { SessionQueue, SessionReader, SessionWriter } from "./sessions.ts";
 import type { Credentials, CredentialWriter, Vaults, VaultWriter } from "./vaults.ts";
+import type { Workspaces, WorkspaceWriter } from "./workspaces.ts";
 
 /**
  * Everything durable but the blobs: the log, the records, the queue.
@@ -39,6 +40,7 @@ export interface Store {
   readonly credentials: Credentials;
   readonly encryptionKeys: EncryptionKeys;
   readonly apiKeys: ApiKeys;
+  readonly workspaces: Workspaces;
   /** The work must await nothing but the transaction: others wait for it. It is failed if it does. */
   write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
   /**
@@ -70,6 +72,7 @@ export interface StoreTransaction {
   readonly encryptionKeys: EncryptionKeyWriter;
   readonly sealedTexts: SealedTexts;
   readonly apiKeys: ApiKeyWriter;
+  readonly workspaces: WorkspaceWriter;
   readonly answeredRequests: AnsweredRequests;
   /** RFC 3339 with milliseconds; the same throughout the transaction. */
   readonly now: string;

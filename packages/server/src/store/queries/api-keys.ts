@@ -1,5 +1,7 @@
 import type { ApiKeyRecord } from "../../core/ports/records.ts";
-import { type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import type { PageRequest } from "../../core/ports/sessions.ts";
+import { allOf, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { afterPosition, pageEnd } from "./pages.ts";
 
 const COLUMNS = sql`workspace_id, id, name, role, key_sha256, created_at, revoked_at`;
 
@@ -11,6 +13,17 @@ export function findApiKey(db: SqlRunner, keySha256: string): Promise<ApiKeyReco
 export function listApiKeys(db: SqlRunner, workspaceId: string): Promise<readonly ApiKeyRecord[]> {
   return db.all<ApiKeyRecord>(sql`
     select ${COLUMNS} from api_keys where workspace_id = ${workspaceId} order by created_at, id`);
+}
+
+export function listApiKeysPage(
+  db: SqlRunner,
+  workspaceId: string,
+  page: PageRequest,
+): Promise<readonly ApiKeyRecord[]> {
+  return db.all<ApiKeyRecord>(sql`
+    select ${COLUMNS} from api_keys
+    where workspace_id = ${workspaceId} and ${allOf([afterPosition(page)])}
+    ${pageEnd(page)}`);
 }
 
 export async function insertApiKey(tx: SqlTransaction, key: ApiKeyRecord): Promise<void> {
