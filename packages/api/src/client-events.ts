@@ -13,11 +13,15 @@ export const UserInterruptParams = z.strictObject({
   session_thread_id: z.string().nullish(),
 });
 
+/** Answers are routed by the id of the call: the thread that a client names with one is ignored. */
+const ignoredThread = { session_thread_id: z.string().nullish() };
+
 export const UserToolConfirmationParams = z.strictObject({
   type: z.literal("user.tool_confirmation"),
   tool_use_id: z.string().min(1),
   result: z.enum(["allow", "deny"]),
   deny_message: z.string().nullish(),
+  ...ignoredThread,
 });
 
 export const UserCustomToolResultParams = z.strictObject({
@@ -25,6 +29,7 @@ export const UserCustomToolResultParams = z.strictObject({
   custom_tool_use_id: z.string().min(1),
   content: z.array(ResultBlock).optional(),
   is_error: z.boolean().nullish(),
+  ...ignoredThread,
 });
 
 export const UserToolResultParams = z.strictObject({
@@ -32,6 +37,7 @@ export const UserToolResultParams = z.strictObject({
   tool_use_id: z.string().min(1),
   content: z.array(ResultBlock).optional(),
   is_error: z.boolean().nullish(),
+  ...ignoredThread,
 });
 
 export const UserDefineOutcomeParams = z.strictObject({

@@ -6,9 +6,12 @@ import { choices } from "./requirements/choices.ts";
 import { credentials } from "./requirements/credentials.ts";
 import { deployments } from "./requirements/deployments.ts";
 import { dreams } from "./requirements/dreams.ts";
+import { easilyWrong } from "./requirements/easily-wrong.ts";
 import { endpoints } from "./requirements/endpoints.ts";
 import { environments } from "./requirements/environments.ts";
 import { events } from "./requirements/events.ts";
+import { eventsList } from "./requirements/events-list.ts";
+import { eventsTurn } from "./requirements/events-turn.ts";
 import { files } from "./requirements/files.ts";
 import { memories } from "./requirements/memories.ts";
 import { memoryStores } from "./requirements/memory-stores.ts";
@@ -39,6 +42,8 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...sessionResources,
   ...sessionThreads,
   ...events,
+  ...eventsList,
+  ...eventsTurn,
   ...streams,
   ...deployments,
   ...vaults,
@@ -51,5 +56,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...dreams,
   ...selfHosted,
   ...outside,
+  ...easilyWrong,
   ...choices,
 ];

@@ -15,6 +15,11 @@ import { endpoints } from "./scenarios/endpoints.ts";
 import { environmentLives } from "./scenarios/environment-lives.ts";
 import { environments } from "./scenarios/environments.ts";
 import { events } from "./scenarios/events.ts";
+import { eventsAnswers } from "./scenarios/events-answers.ts";
+import { eventsContent } from "./scenarios/events-content.ts";
+import { eventsErrors } from "./scenarios/events-errors.ts";
+import { eventsList } from "./scenarios/events-list.ts";
+import { eventsTurn } from "./scenarios/events-turn.ts";
 import { files } from "./scenarios/files.ts";
 import { memories } from "./scenarios/memories.ts";
 import { memoryLists } from "./scenarios/memory-lists.ts";
@@ -53,6 +58,11 @@ export const SCENARIOS: readonly Scenario[] = [
   ...sessionResources,
   ...sessionThreads,
   ...events,
+  ...eventsContent,
+  ...eventsAnswers,
+  ...eventsList,
+  ...eventsTurn,
+  ...eventsErrors,
   ...streams,
   ...deployments,
   ...vaults,

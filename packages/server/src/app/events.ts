@@ -6,6 +6,7 @@ import type { StoreTransaction } from "../core/ports/store.ts";
 import { toWire, type WireEvent } from "../core/session/wire.ts";
 import { newId } from "../lib/new-id.ts";
 import { assertContent } from "./events-content.ts";
+import { assertSystemMessage } from "./events-system.ts";
 import { acceptInput, type InputDraft } from "./input.ts";
 import { existing } from "./sessions-wire.ts";
 
@@ -26,6 +27,7 @@ export async function sendEvents(
 ): Promise<{ data: readonly WireEvent[] }> {
   const session = existing(await tx.sessions.lock(key), key);
   assertOpen(session);
+  assertSystemMessage(events);
   const drafts = events.map((event, index) => inputDraft(session, event, `events.${index}`));
   const accepted = await acceptInput(tx, session, drafts);
   // Whoever reads along sees it come; a stream that is opened later is not to show it again.

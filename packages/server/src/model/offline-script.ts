@@ -6,6 +6,8 @@ const MAX_STEPS = 500;
 const MAX_PARALLEL = 32;
 const MAX_DELAY_MS = 60_000;
 const MAX_WAIT_MS = 60 * 60_000;
+/** Scripts kept as they were read: each response of a session reads its script anew. */
+const MAX_KEPT = 16;
 const FENCE = /^\s*(`{3,})drover-script\s*$/;
 /** Words that templates use themselves. */
 const RESERVED = ["result", "user"];
@@ -111,8 +113,19 @@ export function takeScript(text: string): { script: string | undefined; rest: st
   throw new ScriptError(`The drover-script block is not closed: it needs a line ${open.fence}.`);
 }
 
+const kept = new Map<string, readonly ScriptStep[]>();
+
 /** Reads a script, YAML or JSON. Throws `ScriptError` with the place of what is wrong. */
 export function parseScript(text: string): readonly ScriptStep[] {
+  const steps = kept.get(text) ?? readScript(text);
+  kept.delete(text);
+  kept.set(text, steps);
+  const [oldest] = kept.keys();
+  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+  return steps;
+}
+
+function readScript(text: string): readonly ScriptStep[] {
   if (text.length > MAX_SCRIPT_CHARS) {
     throw new ScriptError(`The script is longer than ${MAX_SCRIPT_CHARS} characters.`);
   }

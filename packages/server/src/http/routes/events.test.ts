@@ -95,6 +95,17 @@ describe("send", () => {
       "deny_message",
     ],
     [
+      "an answer to nobody whose thread is named, which is ignored",
+      {
+        type: "user.tool_confirmation",
+        tool_use_id: "sevt_1",
+        result: "allow",
+        session_thread_id: "sthr_1",
+      },
+      400,
+      "sevt_1",
+    ],
+    [
       "a result of nobody",
       { type: "user.custom_tool_result", custom_tool_use_id: "sevt_1" },
       400,
@@ -119,6 +130,24 @@ describe("send", () => {
     const world = await openWorld();
     const { path } = await openSession(world);
     const answer = await world.request("POST", path, { events: [message("good"), event] });
+    expect([answer.status, answer.body.error.message]).toEqual([
+      status,
+      expect.stringContaining(named),
+    ]);
+    expect(await listed(world, path)).toEqual([]);
+  });
+
+  const system = { type: "system.message", content: [{ type: "text", text: "Be brief." }] };
+  test.each<[string, object[], number, string]>([
+    ["in its place", [message("a"), system], 501, "events.1"],
+    ["alone", [system], 400, "events.0: a system.message must directly follow"],
+    ["after an interrupt", [{ type: "user.interrupt" }, system], 400, "must directly follow"],
+    ["before other input", [message("a"), system, message("b")], 400, "events.1"],
+    ["twice", [message("a"), system, system], 400, "must be the last event"],
+  ])("refuses a system message %s", async (_name, events, status, named) => {
+    const world = await openWorld();
+    const { path } = await openSession(world);
+    const answer = await world.request("POST", path, { events });
     expect([answer.status, answer.body.error.message]).toEqual([
       status,
       expect.stringContaining(named),
