@@ -10,6 +10,7 @@ import { easilyWrong } from "./requirements/easily-wrong.ts";
 import { endpoints } from "./requirements/endpoints.ts";
 import { environments } from "./requirements/environments.ts";
 import { events } from "./requirements/events.ts";
+import { eventsLater } from "./requirements/events-later.ts";
 import { eventsList } from "./requirements/events-list.ts";
 import { eventsTurn } from "./requirements/events-turn.ts";
 import { files } from "./requirements/files.ts";
@@ -44,6 +45,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...events,
   ...eventsList,
   ...eventsTurn,
+  ...eventsLater,
   ...streams,
   ...deployments,
   ...vaults,

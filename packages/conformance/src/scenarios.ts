@@ -17,8 +17,12 @@ import { environments } from "./scenarios/environments.ts";
 import { events } from "./scenarios/events.ts";
 import { eventsAnswers } from "./scenarios/events-answers.ts";
 import { eventsContent } from "./scenarios/events-content.ts";
+import { eventsCustomTools } from "./scenarios/events-custom-tools.ts";
 import { eventsErrors } from "./scenarios/events-errors.ts";
+import { eventsLater } from "./scenarios/events-later.ts";
 import { eventsList } from "./scenarios/events-list.ts";
+import { eventsPermissions } from "./scenarios/events-permissions.ts";
+import { eventsThreads } from "./scenarios/events-threads.ts";
 import { eventsTurn } from "./scenarios/events-turn.ts";
 import { files } from "./scenarios/files.ts";
 import { memories } from "./scenarios/memories.ts";
@@ -37,6 +41,7 @@ import { sessionThreads } from "./scenarios/session-threads.ts";
 import { sessions } from "./scenarios/sessions.ts";
 import { skills } from "./scenarios/skills.ts";
 import { streams } from "./scenarios/streams.ts";
+import { streamsPreviews } from "./scenarios/streams-previews.ts";
 import { transport } from "./scenarios/transport.ts";
 import { vaults } from "./scenarios/vaults.ts";
 
@@ -63,7 +68,12 @@ export const SCENARIOS: readonly Scenario[] = [
   ...eventsList,
   ...eventsTurn,
   ...eventsErrors,
+  ...eventsCustomTools,
+  ...eventsPermissions,
+  ...eventsLater,
+  ...eventsThreads,
   ...streams,
+  ...streamsPreviews,
   ...deployments,
   ...vaults,
   ...credentials,

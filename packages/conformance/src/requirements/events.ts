@@ -87,6 +87,10 @@ export const events = requirements({
     "6.3",
     "An interrupt answers running tool calls with an error result and does not wait for their end.",
   ],
+  "events.interrupt.waiting-calls": [
+    "6.3",
+    "An interrupt ends the wait for a client's answers, which are refused afterwards.",
+  ],
   "events.interrupt.children": [
     "6.3",
     "Without session_thread_id an interrupt is for every thread that is not archived.",

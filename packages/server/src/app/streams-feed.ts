@@ -72,7 +72,8 @@ export class SessionFeed {
     const { inbox, ...place } = start;
     this.#start = place;
     this.#previews = previews;
-    this.#range = start.threadId === undefined ? { visible: true } : { threadId: start.threadId };
+    const { threadId } = start;
+    this.#range = { visible: true, ...(threadId !== undefined && { threadId }) };
     this.#waiting = new Set(inbox.map((event) => event.id));
     this.#arrival = Math.max(-1, ...inbox.map((event) => event.arrival));
     this.#position = start.after;

@@ -183,7 +183,9 @@ describe("a stream", () => {
     const thread = `${url}/v1/sessions/${id}/threads/${body.data[0]?.id}/stream`;
     const { frames } = await openStream(world, thread);
     await send("hello");
-    await (await openHarness(world, id)).turn("hi");
+    const harness = await openHarness(world, id);
+    await harness.append([harness.event("drover.retry_scheduled")]);
+    await harness.turn("hi");
     expect(typesOf(await readTo(frames, "session.status_idle"))).toEqual(["user.message", ...TURN]);
     const none = await openStream(world, `${url}/v1/sessions/${id}/threads/sthr_x/stream`);
     expect(none.response.status).toBe(404);

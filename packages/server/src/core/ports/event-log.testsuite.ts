@@ -255,6 +255,8 @@ function testReading(open: OpenStore): void {
     const at = (ms: number) => new Date(START + ms).toISOString();
     expect(await seqs({ visible: true })).toEqual([1, 3, 5]);
     expect(await seqs({ threadId: child })).toEqual([2, 3]);
+    expect(await seqs({ visible: true, threadId: child })).toEqual([2, 3]);
+    expect(await seqs({ visible: true, threadId: claim.threadId })).toEqual([1, 5]);
     expect(await seqs({ types: ["session.status_running", "drover.retry_scheduled"] })).toEqual([
       4, 5,
     ]);

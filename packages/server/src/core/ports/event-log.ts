@@ -14,7 +14,10 @@ export interface EventRange {
   readonly before?: number;
   readonly types?: readonly EventType[];
   readonly threadId?: string;
-  /** True for the session's stream: the primary thread and what is cross-posted, no `drover.*`. */
+  /**
+   * True for what clients see: no `drover.*`, and of the session, unless `threadId` is set, the primary
+   * thread and what is cross-posted.
+   */
   readonly visible?: boolean;
   /** RFC 3339 bounds on `processed_at`. */
   readonly processedAt?: { gt?: string; gte?: string; lt?: string; lte?: string };

@@ -61,8 +61,9 @@ function conditions(range: EventRange): readonly (Query | undefined)[] {
     before === undefined ? undefined : sql`e.seq < ${before}`,
     types === undefined ? undefined : sql`e.type in ${oneOf(types)}`,
     threadId === undefined ? undefined : sql`e.thread_id = ${threadId}`,
-    visible === true
-      ? sql`(e.thread_id = s.thread_id or e.cross_posted = 1) and e.type not like 'drover.%'`
+    visible === true ? sql`e.type not like 'drover.%'` : undefined,
+    visible === true && threadId === undefined
+      ? sql`(e.thread_id = s.thread_id or e.cross_posted = 1)`
       : undefined,
     within(sql`e.processed_at`, range.processedAt),
   ];
