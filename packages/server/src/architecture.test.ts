@@ -36,7 +36,10 @@ const PACKAGES: Record<string, readonly string[]> = {
   "better-sqlite3": ["store", "lib/file-lock.ts"],
   "@anthropic-ai/sdk": ["model", "cli"],
   commander: ["cli"],
-  yaml: ["config", "model"],
+  yaml: ["config", "model", "app/skill-frontmatter.ts"],
+  yauzl: ["lib/archive"],
+  yazl: ["lib/archive"],
+  "modern-tar": ["lib/archive"],
   "node:child_process": ["hands/sandbox", "serve/spawn-hands.ts", "cli"],
 };
 
