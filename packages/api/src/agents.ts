@@ -63,19 +63,20 @@ function isWebUrl(url: string): boolean {
 export const McpServer = z.object({ type: z.literal("url"), name: z.string(), url: z.string() });
 
 const skillParams = { skill_id: nonEmptyText(128), version: nonEmptyText(128).nullish() };
-export const SkillParams = z.discriminatedUnion("type", [
+export const AgentSkillParams = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("anthropic"), ...skillParams }),
   z.strictObject({ type: z.literal("custom"), ...skillParams }),
 ]);
 const skill = { skill_id: z.string(), version: z.string() };
-export const Skill = z.discriminatedUnion("type", [
+/** A skill's version that an agent has. */
+export const AgentSkill = z.discriminatedUnion("type", [
   z.object({ type: z.literal("anthropic"), ...skill }),
   z.object({ type: z.literal("custom"), ...skill }),
 ]);
 
 export const ToolsParams = z.array(ToolParams).max(toolsMax);
 export const McpServersParams = z.array(McpServerParams).max(mcpServersMax);
-export const SkillsParams = z.array(SkillParams).max(skillsMax);
+export const SkillsParams = z.array(AgentSkillParams).max(skillsMax);
 
 export const AgentCreateParams = z.strictObject({
   name: nonEmptyText(nameMax),
@@ -112,7 +113,7 @@ export const agentBehaviour = {
   model: ModelConfig,
   tools: z.array(Tool),
   mcp_servers: z.array(McpServer),
-  skills: z.array(Skill),
+  skills: z.array(AgentSkill),
   execution_identity: ExecutionIdentity,
 };
 
@@ -148,8 +149,8 @@ export type ExecutionIdentityParams = z.infer<typeof ExecutionIdentityParams>;
 export type ExecutionIdentity = z.infer<typeof ExecutionIdentity>;
 export type McpServerParams = z.infer<typeof McpServerParams>;
 export type McpServer = z.infer<typeof McpServer>;
-export type SkillParams = z.infer<typeof SkillParams>;
-export type Skill = z.infer<typeof Skill>;
+export type AgentSkillParams = z.infer<typeof AgentSkillParams>;
+export type AgentSkill = z.infer<typeof AgentSkill>;
 export type AgentCreateParams = z.infer<typeof AgentCreateParams>;
 export type AgentUpdateParams = z.infer<typeof AgentUpdateParams>;
 export type AgentDefinition = z.infer<typeof AgentDefinition>;

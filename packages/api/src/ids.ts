@@ -12,6 +12,8 @@ export const idPrefixes = {
   memoryStore: "memstore",
   memory: "mem",
   memoryVersion: "memver",
+  skill: "skill",
+  skillVersion: "skver",
   hand: "hand",
   vault: "vlt",
   credential: "vcrd",

@@ -25,6 +25,7 @@ export * from "./session-events.ts";
 export * from "./session-resources.ts";
 export * from "./session-threads.ts";
 export * from "./sessions.ts";
+export * from "./skills.ts";
 export * from "./text.ts";
 export * from "./vaults.ts";
 export * from "./web-tools.ts";

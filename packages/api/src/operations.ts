@@ -6,6 +6,7 @@ import { memoryStoreOperations } from "./operations/memory-stores.ts";
 import { modelOperations } from "./operations/models.ts";
 import { serverOperations } from "./operations/server.ts";
 import { sessionOperations } from "./operations/sessions.ts";
+import { skillOperations } from "./operations/skills.ts";
 import { unbuiltOperations } from "./operations/unbuilt.ts";
 import { vaultOperations } from "./operations/vaults.ts";
 import { workspaceOperations } from "./operations/workspaces.ts";
@@ -21,6 +22,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...sessionOperations,
   ...fileOperations,
   ...memoryStoreOperations,
+  ...skillOperations,
   ...modelOperations,
   ...vaultOperations,
   ...workspaceOperations,

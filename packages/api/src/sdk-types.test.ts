@@ -38,6 +38,11 @@ import type {
   SessionUpdateParams as SdkSessionUpdateParams,
 } from "@anthropic-ai/sdk/resources/beta/sessions/sessions";
 import type { BetaManagedAgentsSessionThread } from "@anthropic-ai/sdk/resources/beta/sessions/threads/threads";
+import type { BetaDeletedSkill, BetaSkill } from "@anthropic-ai/sdk/resources/beta/skills/skills";
+import type {
+  BetaDeletedSkillVersion,
+  BetaSkillVersion,
+} from "@anthropic-ai/sdk/resources/beta/skills/versions";
 import type {
   BetaManagedAgentsCredential,
   BetaManagedAgentsDeletedCredential,
@@ -50,6 +55,13 @@ import type {
   VaultCreateParams as SdkVaultCreateParams,
   VaultUpdateParams as SdkVaultUpdateParams,
 } from "@anthropic-ai/sdk/resources/beta/vaults/vaults";
+import type {
+  DeletedFile,
+  FileMetadata as SdkFileMetadata,
+} from "@anthropic-ai/sdk/resources/files";
+import type { ModelInfo as SdkModelInfo } from "@anthropic-ai/sdk/resources/models";
+import type { Skill as SdkSkill } from "@anthropic-ai/sdk/resources/skills/skills";
+import type { SkillVersion as SdkSkillVersion } from "@anthropic-ai/sdk/resources/skills/versions";
 import { expectTypeOf, test } from "vitest";
 import type { z } from "zod";
 import type * as api from "./index.ts";
@@ -121,4 +133,16 @@ test("what is answered is what the official client reads", () => {
   expectTypeOf<api.Credential>().toExtend<BetaManagedAgentsCredential>();
   expectTypeOf<api.CredentialDeleted>().toExtend<BetaManagedAgentsDeletedCredential>();
   expectTypeOf<api.ModelInfo>().toExtend<BetaModelInfo>();
+  expectTypeOf<api.Skill>().toExtend<BetaSkill>();
+  expectTypeOf<api.SkillDeleted>().toExtend<BetaDeletedSkill>();
+  expectTypeOf<api.SkillVersion>().toExtend<BetaSkillVersion>();
+  expectTypeOf<api.SkillVersionDeleted>().toExtend<BetaDeletedSkillVersion>();
+});
+
+test("what is answered is also what the same resources outside of the beta read", () => {
+  expectTypeOf<api.FileMetadata>().toExtend<SdkFileMetadata>();
+  expectTypeOf<api.FileDeleted>().toExtend<DeletedFile>();
+  expectTypeOf<api.ModelInfo>().toExtend<SdkModelInfo>();
+  expectTypeOf<api.Skill>().toExtend<SdkSkill>();
+  expectTypeOf<api.SkillVersion>().toExtend<SdkSkillVersion>();
 });

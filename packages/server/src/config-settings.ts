@@ -92,6 +92,13 @@ export const Settings = z.strictObject({
   DROVER_MODELS: ModelSettings.default([]).describe(
     "The models of that API, to be listed and to be called by other names; see [models](models.md). A YAML list, or JSON.",
   ),
+  DROVER_SKILLS: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "A folder of skills for all workspaces. Each folder in it is one, under its own name, such as `xlsx`: agents name it as a skill of Anthropic. Read at the start.",
+    ),
   DROVER_BWRAP: z
     .string()
     .min(1)

@@ -3,7 +3,6 @@ import { type Operation, unbuilt } from "../operation.ts";
 /** Resources of the contract of which this version has nothing. */
 
 const DEPLOYMENT = "/v1/deployments/{deployment_id}";
-const SKILL = "/v1/skills/{skill_id}";
 const DREAM = "/v1/dreams/{dream_id}";
 const TUNNEL = "/v1/tunnels/{tunnel_id}";
 const WEBHOOK = "/v1/organizations/webhooks/{webhook_endpoint_id}";
@@ -22,17 +21,6 @@ export const unbuiltOperations: readonly Operation[] = [
   ...unbuilt("deployment runs", {
     "deploymentRuns.list": "GET /v1/deployment_runs",
     "deploymentRuns.retrieve": "GET /v1/deployment_runs/{deployment_run_id}",
-  }),
-  ...unbuilt("skills", {
-    "skills.create": "POST /v1/skills",
-    "skills.list": "GET /v1/skills",
-    "skills.retrieve": `GET ${SKILL}`,
-    "skills.delete": `DELETE ${SKILL}`,
-    "skills.versions.create": `POST ${SKILL}/versions`,
-    "skills.versions.list": `GET ${SKILL}/versions`,
-    "skills.versions.retrieve": `GET ${SKILL}/versions/{version}`,
-    "skills.versions.delete": `DELETE ${SKILL}/versions/{version}`,
-    "skills.versions.download": `GET ${SKILL}/versions/{version}/content`,
   }),
   ...unbuilt("dreams", {
     "dreams.create": "POST /v1/dreams",

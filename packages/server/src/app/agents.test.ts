@@ -7,6 +7,7 @@ import { createAgents } from "./agents.ts";
 import { createModels } from "./models.ts";
 import { createCursors } from "./pagination.ts";
 import type { Principal } from "./principal.ts";
+import { createSkillReferences } from "./skill-references.ts";
 
 const principal: Principal = { workspaceId: "wrkspc_a", keyId: "apikey_a", role: "admin" };
 const stranger: Principal = { ...principal, workspaceId: "wrkspc_b" };
@@ -15,7 +16,13 @@ function world() {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const cursors = createCursors({ key: new Uint8Array(32) });
-  const agents = createAgents({ store, models: createModels([]), cursors, newId });
+  const agents = createAgents({
+    store,
+    models: createModels([]),
+    cursors,
+    newId,
+    skills: createSkillReferences([]),
+  });
   const create = (fields: object = {}, who = principal) =>
     store.write((tx) =>
       agents.create(tx, who, AgentCreateParams.parse({ name: "a", model: "m", ...fields })),

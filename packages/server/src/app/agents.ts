@@ -18,6 +18,7 @@ import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { Models } from "./models.ts";
 import { type Cursors, createdAtOf, readForwardPage, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
+import type { SkillReferences } from "./skill-references.ts";
 
 /** Definitions are up to 1 MB each, so a page of them is kept shorter than others. */
 const PAGE_LIMIT_MAX = 100;
@@ -49,9 +50,10 @@ interface AgentsOptions {
   readonly models: Pick<Models, "assertSpeed">;
   readonly cursors: Cursors;
   readonly newId: NewId;
+  readonly skills: SkillReferences;
 }
 
-export function createAgents({ store, models, cursors, newId }: AgentsOptions): Agents {
+export function createAgents({ store, models, cursors, newId, skills }: AgentsOptions): Agents {
   return {
     create: async (tx, { workspaceId }, params) => {
       models.assertSpeed(params.model);
@@ -64,16 +66,20 @@ export function createAgents({ store, models, cursors, newId }: AgentsOptions): 
         created_at: tx.now,
         updated_at: tx.now,
         archived_at: null,
-        body: newDefinition(params, roster),
+        body: newDefinition(
+          { ...params, skills: await skills.pinned(tx, workspaceId, params.skills) },
+          roster,
+        ),
       };
       await tx.agents.put(record);
       return agentOf(record);
     },
     retrieve: async (workspaceId, id, version) =>
       agentOf(await getAgent(store.agents, workspaceId, id, version)),
-    update: (tx, principal, id, params) => {
+    update: async (tx, principal, id, params) => {
       if (params.model !== undefined) models.assertSpeed(params.model);
-      return updateAgent(tx, principal, id, params);
+      const pinned = await skills.pinned(tx, principal.workspaceId, params.skills);
+      return await updateAgent(tx, principal, id, { ...params, skills: pinned });
     },
     list: async (workspaceId, query) => {
       const createdAt = createdAtOf(query);

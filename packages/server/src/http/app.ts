@@ -3,12 +3,15 @@ import { createAgents } from "../app/agents.ts";
 import { createCredentials } from "../app/credentials.ts";
 import { createEnvironments } from "../app/environments.ts";
 import { createFiles } from "../app/files.ts";
+import type { InstalledSkill } from "../app/installed-skills.ts";
 import { createKeys, type Keys } from "../app/keys.ts";
 import { createMemories } from "../app/memories.ts";
 import { createMemoryStores } from "../app/memory-stores.ts";
 import { createMemoryVersions } from "../app/memory-versions.ts";
 import type { Models } from "../app/models.ts";
 import type { Cursors } from "../app/pagination.ts";
+import { createSkillReferences } from "../app/skill-references.ts";
+import { createSkills } from "../app/skills.ts";
 import { StreamReaders } from "../app/streams-readers.ts";
 import { SharedReads } from "../app/streams-reads.ts";
 import { createVaults } from "../app/vaults.ts";
@@ -35,6 +38,7 @@ import { memoryStoreRoutes } from "./routes/memory-stores.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
 import { sessionResourceRoutes, sessionRoutes } from "./routes/sessions.ts";
+import { skillRoutes } from "./routes/skills.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { unbuiltRoutes } from "./routes/unbuilt.ts";
 import { vaultRoutes } from "./routes/vaults.ts";
@@ -50,6 +54,10 @@ export interface AppDeps {
   readonly cursors: Cursors;
   readonly clock: Clock;
   readonly models: Models;
+  /** Skills that are there for all workspaces. */
+  readonly installedSkills: readonly InstalledSkill[];
+  /** Where uploads lie while they are checked. */
+  readonly scratchFolder: string;
   readonly log: HttpLog;
   /** Aborted when the server stops: open streams end, new ones and `/ready` are refused. */
   readonly shutdown: AbortSignal;
@@ -89,7 +97,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
     reads: new SharedReads(store.events),
     readers: new StreamReaders(),
     now: () => new Date(clock.now()).toISOString(),
-    agents: createAgents({ ...deps, newId }),
+    agents: createAgents({ ...deps, newId, skills: createSkillReferences(deps.installedSkills) }),
     environments: createEnvironments({ store, cursors, newId }),
     memoryStores: createMemoryStores({ store, cursors, newId }),
     memories: createMemories({ store, cursors, newId }),
@@ -99,6 +107,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
     credentials: createCredentials({ ...deps, newId }),
     workspaces: createWorkspaces({ ...deps, newId }),
     keys,
+    skills: createSkills({ ...deps, newId }),
   };
   app.route("/", agentRoutes(options));
   app.route("/", environmentRoutes(options));
@@ -108,6 +117,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
   app.route("/", fileRoutes(options));
   app.route("/", vaultRoutes(options));
   app.route("/", credentialRoutes(options));
+  app.route("/", skillRoutes(options));
   app.route("/", sessionRoutes(options));
   app.route("/", sessionResourceRoutes(options));
   app.route("/", eventRoutes(options));

@@ -1,21 +1,27 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import type { FileContent } from "../app/files.ts";
 import type { AppContext } from "./context.ts";
+
+export interface Download {
+  readonly filename: string;
+  readonly mime_type: string;
+  readonly size_bytes: number;
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
 
 /**
  * Streams a file's content. What an agent made is nobody's page: browsers are told to save it and to
  * run nothing of it.
  */
-export async function respondWithFile(
+export async function respondWithBytes(
   c: AppContext,
-  { file, bytes }: FileContent,
+  { filename, mime_type, size_bytes, bytes }: Download,
 ): Promise<Response> {
   const headers = {
-    "content-type": file.mime_type,
-    "content-length": String(file.size_bytes),
-    "content-disposition": `attachment; filename*=UTF-8''${encodeRfc5987(file.filename)}`,
+    "content-type": mime_type,
+    "content-length": String(size_bytes),
+    "content-disposition": `attachment; filename*=UTF-8''${encodeRfc5987(filename)}`,
     "content-security-policy": "sandbox; default-src 'none'",
     "x-content-type-options": "nosniff",
   };

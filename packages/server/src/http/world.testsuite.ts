@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KeyRole } from "@drover/api";
 import { onTestFinished } from "vitest";
+import type { InstalledSkill } from "../app/installed-skills.ts";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Announcement, Announcements } from "../core/ports/announcements.ts";
@@ -55,6 +56,7 @@ export async function openWorld({
   ...options
 }: {
   streamLimits?: Partial<StreamLimits>;
+  installedSkills?: readonly InstalledSkill[];
   now?: () => number;
   /** Instead of the store in memory. */
   openStore?: (options: MemoryStoreOptions & { dataFolder: string }) => Store;
@@ -105,6 +107,8 @@ export async function openWorld({
     shutdown: shutdown.signal,
     blobs,
     models: createModels([]),
+    installedSkills: [],
+    scratchFolder: join(dataFolder, "scratch"),
     wakeDisposer: () => {
       deletions += 1;
     },

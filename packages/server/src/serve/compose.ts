@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { collectBlobs } from "../app/blob-collector.ts";
@@ -5,6 +6,7 @@ import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Config } from "../config.ts";
 import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
+import type { Blobs } from "../core/ports/blobs.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import { offeredTools } from "../core/tools/offered-tools.ts";
@@ -21,6 +23,7 @@ import { Scheduler } from "../run/scheduler.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
 import { openEncryption } from "./encryption.ts";
+import { readInstalledSkills } from "./installed-skills.ts";
 import { openStore } from "./open-store.ts";
 import { keyFromFile } from "./secret-file.ts";
 import { handsSpawner, type SpawnHandsOptions } from "./spawn-hands.ts";
@@ -50,12 +53,13 @@ export async function compose(
   config: Config,
   { spawn, lock, log }: ComposeOptions,
 ): Promise<Composition> {
+  const blobs = await LocalBlobs.open(join(config.data, "blobs"));
+  const uploads = await openUploads(config, blobs);
   const announcements = new LocalAnnouncements((error) => {
     log.error({ err: error }, "a listener of announcements threw");
   });
   const store = await openStore(config, announcements, log);
   const secretBox = await openSecretBox(config, store);
-  const blobs = await LocalBlobs.open(join(config.data, "blobs"));
   const hands = new LocalHands({
     dataDir: config.data,
     start: handsSpawner(spawn),
@@ -97,6 +101,7 @@ export async function compose(
       secretBox,
       cursors: createCursors({ key: await keyFromFile(join(config.data, "cursor-key")) }),
       clock: systemClock,
+      ...uploads,
       models: createModels(offeredModels(config.model)),
       log,
       shutdown: shutdown.signal,
@@ -125,6 +130,17 @@ async function openSecretBox(config: Config, store: Store): Promise<SecretBox> {
     await store.close();
     throw error;
   }
+}
+
+/** Comes before anything is open that had to be closed if a skill is wrong. */
+async function openUploads(
+  config: Config,
+  blobs: Blobs,
+): Promise<Pick<AppDeps, "installedSkills" | "scratchFolder">> {
+  const scratchFolder = join(config.data, "scratch");
+  // What uploads of an earlier life have left.
+  await rm(scratchFolder, { recursive: true, force: true });
+  return { installedSkills: await readInstalledSkills(config.skills, blobs), scratchFolder };
 }
 
 const COLLECTOR_PAUSE_MS = 60_000;

@@ -14,11 +14,11 @@ import {
 import { dirname, join } from "node:path";
 import { StoreUnavailableError } from "../core/errors.ts";
 import type { BlobRef, Blobs } from "../core/ports/blobs.ts";
+import { isNoRoom } from "../lib/no-room.ts";
 import { blobPath, isSha256 } from "./blob-path.ts";
 
 /** Milliseconds after which a half-written file cannot belong to a living `put`. */
 const LEFTOVER_AGE_MS = 24 * 60 * 60 * 1000;
-const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS"]);
 
 /**
  * Blobs as files below one folder of mode 0700. The files themselves can be read by anybody who gets
@@ -194,10 +194,6 @@ async function modifiedMs(path: string): Promise<number | undefined> {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
-}
-
-function isNoRoom(error: unknown): boolean {
-  return NO_ROOM.has(codeOf(error) ?? "");
 }
 
 function codeOf(error: unknown): string | undefined {

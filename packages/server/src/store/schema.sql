@@ -118,6 +118,8 @@ CREATE INDEX files_content on files (workspace_id, sha256);
 
 CREATE INDEX files_created on files (workspace_id, created_at, id);
 
+CREATE INDEX files_expired on files (expires_at) where expires_at is not null and sha256 <> '';
+
 CREATE TABLE inbox (
   session_key integer not null,
   arrival integer not null,
@@ -277,6 +279,34 @@ CREATE INDEX sessions_hand on sessions (deleted_at, id) where deleted_at is not 
 CREATE INDEX sessions_lease on sessions (lease_holder) where lease_holder is not null;
 
 CREATE INDEX sessions_wake on sessions (wake_at) where wake_at is not null;
+
+CREATE TABLE skill_versions (
+  workspace_id text not null,
+  skill_id text not null,
+  id text not null,
+  description text not null,
+  sha256 text not null,
+  size_bytes integer not null,
+  created_at text not null,
+  primary key (workspace_id, skill_id, id)
+);
+
+CREATE INDEX skill_versions_content on skill_versions (workspace_id, sha256);
+
+CREATE INDEX skill_versions_created on skill_versions (workspace_id, skill_id, created_at, id);
+
+CREATE TABLE skills (
+  workspace_id text not null,
+  id text not null,
+  name text not null,
+  display_name text not null,
+  latest_version_id text not null,
+  created_at text not null,
+  updated_at text not null,
+  primary key (workspace_id, id)
+);
+
+CREATE INDEX skills_created on skills (workspace_id, created_at, id);
 
 CREATE TABLE vault_credentials (
   workspace_id text not null,

@@ -61,6 +61,7 @@ import {
   listSessions,
   updateSession,
 } from "./queries/sessions.ts";
+import { skillReader, skillWriter } from "./queries/skills.ts";
 import { listUndisposed, setDisposed } from "./queries/undisposed-hands.ts";
 import { vaultReader, vaultWriter } from "./queries/vaults.ts";
 import { workspaceReader, workspaceWriter } from "./queries/workspaces.ts";
@@ -80,6 +81,7 @@ export function readersOf(db: SqlRunner): Readers {
     vaults: vaultReader(db),
     credentials: credentialReader(db),
     encryptionKeys: encryptionKeyReader(db),
+    skills: skillReader(db),
     apiKeys: apiKeyReader(db),
     workspaces: workspaceReader(db),
   };
@@ -218,6 +220,10 @@ export class SqlStoreTransaction implements StoreTransaction {
 
   get memoryStores(): StoreTransaction["memoryStores"] {
     return memoryStoreWriter(this.#tx);
+  }
+
+  get skills(): StoreTransaction["skills"] {
+    return skillWriter(this.#tx);
   }
 
   get looseBlobs(): StoreTransaction["looseBlobs"] {

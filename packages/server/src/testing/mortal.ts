@@ -59,6 +59,7 @@ export function mortalStore(store: Store, mortal: Mortal): Store {
     vaults: store.vaults,
     credentials: store.credentials,
     encryptionKeys: store.encryptionKeys,
+    skills: store.skills,
     apiKeys: store.apiKeys,
     workspaces: store.workspaces,
     write: (work) => mortal.outside("write", () => store.write(work)),

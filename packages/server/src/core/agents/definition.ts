@@ -1,11 +1,11 @@
 import type {
   AgentCreateParams,
   AgentDefinition,
+  AgentSkill,
+  AgentSkillParams,
   AgentUpdateParams,
   ModelConfig,
   ModelConfigParams,
-  Skill,
-  SkillParams,
 } from "@drover/api";
 import { InvalidRequestError } from "../errors.ts";
 import { patchedMetadata } from "../metadata.ts";
@@ -96,8 +96,8 @@ export function resolvedModel(
   };
 }
 
-/** Skills cannot be looked up yet: a version that is not given stays the word for it. */
-export function resolvedSkills(skills: readonly SkillParams[]): Skill[] {
+/** Whoever stores them has pinned each to a version; until then the word for the newest stands for it. */
+export function resolvedSkills(skills: readonly AgentSkillParams[]): AgentSkill[] {
   return skills.map((skill) => ({ ...skill, version: skill.version ?? "latest" }));
 }
 

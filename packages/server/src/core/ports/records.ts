@@ -108,7 +108,7 @@ export interface FileWriter extends Files {
   delete(workspaceId: string, id: string): Promise<void>;
   /** Every file that belongs to the session, as `delete`. */
   deleteOfSession(workspaceId: string, sessionId: string): Promise<void>;
-  /** True if a file of the workspace or a session's recipe has this content. */
+  /** True if a file, a skill's version or a session's recipe of the workspace has this content. */
   isReferenced(workspaceId: string, sha256: string): Promise<boolean>;
 }
 

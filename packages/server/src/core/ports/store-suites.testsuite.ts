@@ -5,6 +5,7 @@ import { testMemoryStores } from "./memory-stores.testsuite.ts";
 import { testRecords } from "./records.testsuite.ts";
 import { testSessionQueue } from "./session-queue.testsuite.ts";
 import { testSessions } from "./sessions.testsuite.ts";
+import { testSkills } from "./skills.testsuite.ts";
 import { type OpenStore, testStore } from "./store.testsuite.ts";
 import { testVaults } from "./vaults.testsuite.ts";
 import { testWorkspaces } from "./workspaces.testsuite.ts";
@@ -21,6 +22,7 @@ const SUITES: readonly ((open: OpenStore) => void)[] = [
   testVaults,
   testEncryption,
   testWorkspaces,
+  testSkills,
 ];
 
 export function testStorePorts(open: OpenStore): void {

@@ -14,6 +14,7 @@ import type {
   LooseBlobs,
 } from "./records.ts";
 import type { SessionQueue, SessionReader, SessionWriter } from "./sessions.ts";
+import type { Skills, SkillWriter } from "./skills.ts";
 import type { Credentials, CredentialWriter, Vaults, VaultWriter } from "./vaults.ts";
 import type { Workspaces, WorkspaceWriter } from "./workspaces.ts";
 
@@ -39,6 +40,7 @@ export interface Store {
   readonly vaults: Vaults;
   readonly credentials: Credentials;
   readonly encryptionKeys: EncryptionKeys;
+  readonly skills: Skills;
   readonly apiKeys: ApiKeys;
   readonly workspaces: Workspaces;
   /** The work must await nothing but the transaction: others wait for it. It is failed if it does. */
@@ -66,6 +68,7 @@ export interface StoreTransaction {
   readonly environments: EnvironmentWriter;
   readonly files: FileWriter;
   readonly memoryStores: MemoryStoreWriter;
+  readonly skills: SkillWriter;
   readonly looseBlobs: LooseBlobs;
   readonly vaults: VaultWriter;
   readonly credentials: CredentialWriter;

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import type { Files } from "../../app/files.ts";
 import type { Blobs } from "../../core/ports/blobs.ts";
 import type { AppEnv, HttpLog } from "../context.ts";
-import { respondWithFile } from "../download.ts";
+import { respondWithBytes } from "../download.ts";
 import type { Write } from "../once.ts";
 import { parseQuery, refuseQuery } from "../parse.ts";
 import { receiveUpload } from "../upload.ts";
@@ -43,7 +43,8 @@ export function fileRoutes({ files, blobs, write, log }: Options): Hono<AppEnv> 
     .get("/v1/files/:id/content", async (c) => {
       refuseQuery(c);
       const { workspaceId } = c.get("principal");
-      return await respondWithFile(c, await files.download(workspaceId, c.req.param("id")));
+      const { file, bytes } = await files.download(workspaceId, c.req.param("id"));
+      return await respondWithBytes(c, { ...file, bytes });
     })
     .delete("/v1/files/:id", async (c) => {
       refuseQuery(c);
