@@ -97,8 +97,8 @@ function renewedOrUndefined(box: RotatingSecretBox, sealed: string): string | un
 }
 
 /**
- * A key that was in use until now may still seal what another process is about to commit. One that an
- * earlier renewal had retired cannot.
+ * A key that was in use until now may still be the first for a server that sees the new one late. One
+ * that an earlier renewal had retired is not.
  */
 async function retireOthers(tx: StoreTransaction, currentKeyId: string): Promise<string[]> {
   const others = (await tx.encryptionKeys.list()).filter(({ key_id }) => key_id !== currentKeyId);

@@ -7,9 +7,8 @@ import { StoreUnavailableError } from "../core/errors.ts";
 import type { Store } from "../core/ports/store.ts";
 import { acquireFileLock } from "../lib/file-lock.ts";
 import { OperatorError } from "../lib/operator-error.ts";
-import { systemClock } from "../lib/system-clock.ts";
 import { type Encryption, openEncryption } from "../serve/encryption.ts";
-import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
+import { openStore } from "../serve/open-store.ts";
 
 /** A server that writes without end makes this process wait for its turn, so often and so long. */
 const TURNS_MAX = 100;
@@ -29,11 +28,8 @@ export async function rotateEncryptionKey(
   if (lock === undefined) {
     throw new OperatorError("The encryption key is being rotated by another process; wait for it.");
   }
-  const store = openSqliteStore({
-    dataFolder: config.data,
-    clock: systemClock,
-    announcements: { publish: () => undefined },
-  });
+  const quiet = { error: () => undefined, info: () => undefined };
+  const store = await openStore(config, { publish: () => undefined }, quiet);
   try {
     return await rotate(config, patient(store), onBatch);
   } finally {

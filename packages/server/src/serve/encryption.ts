@@ -27,7 +27,7 @@ export async function openEncryption(
   const inUse = await store.encryptionKeys.list();
   if (given === undefined && inUse.length > 0 && !isThere(path)) {
     throw new OperatorError(
-      `The database holds encrypted secrets and the key file ${path} is gone; restore it from a backup, or set DROVER_ENCRYPTION_KEY to its key.`,
+      `The database holds encrypted secrets and there is no key file ${path}; copy the file from the server that made it or from a backup, or set DROVER_ENCRYPTION_KEY to its key.`,
     );
   }
   const keyFile = given === undefined ? await openKeyFile(path) : undefined;
