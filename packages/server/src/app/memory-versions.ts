@@ -15,7 +15,7 @@ import type {
 import type { StoreTransaction } from "../core/ports/store.ts";
 import { FULL_LIMIT_MAX } from "./memories-list.ts";
 import { getStore, type MemoryStoresOptions } from "./memory-stores.ts";
-import { createdAtOf, readForwardPage } from "./pagination.ts";
+import { assertWithin, createdAtOf, readForwardPage } from "./pagination.ts";
 import { actorOf, type Principal } from "./principal.ts";
 
 export interface MemoryVersions {
@@ -61,10 +61,12 @@ export function createMemoryVersions({
         query,
         limitMax: view === "full" ? FULL_LIMIT_MAX : pageLimitMax,
         read: (limit, position) => {
-          const after = position === undefined ? undefined : Number(position[0]);
+          const [seq, createdAt] = position ?? [];
+          if (createdAt !== undefined) assertWithin(createdAt, filter.createdAt);
+          const after = seq === undefined ? undefined : Number(seq);
           return store.memoryStores.listVersions(key, filter, { limit, after, view });
         },
-        positionOf: ({ seq }) => [String(seq)],
+        positionOf: ({ seq, created_at }) => [String(seq), created_at],
         present: versionOf,
       });
     },

@@ -63,6 +63,24 @@ test("pages go on after an id and back before one", () => {
   });
 });
 
+test("a thousand models of one day are on one page each, there and back", () => {
+  const names = Array.from({ length: 1_000 }, (_, number) => `m${(number * 7_919) % 1_000}`);
+  const many = createModels(names.map((name) => model(name, 1)));
+  const there: string[] = [];
+  const back: string[] = [];
+  let page = many.list({ limit: 7 });
+  for (; page.has_more; page = many.list({ limit: 7, after_id: page.last_id ?? "" })) {
+    there.push(...page.data.map(({ id }) => id));
+  }
+  there.push(...page.data.map(({ id }) => id));
+  expect(there.toSorted()).toEqual(names.toSorted());
+  for (let more = true; more; more = page.has_more) {
+    page = many.list({ limit: 7, before_id: back[0] ?? there.at(-1) ?? "" });
+    back.unshift(...page.data.map(({ id }) => id));
+  }
+  expect(back).toEqual(there.slice(0, -1));
+});
+
 test("positions that do not exist, or contradict, are refused by name", () => {
   expect(() => models.list({ after_id: "x" })).toThrow("after_id: there is no model x");
   expect(() => models.list({ after_id: "a", before_id: "b" })).toThrow("cannot be combined");

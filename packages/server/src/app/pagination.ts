@@ -178,10 +178,15 @@ function positionOf(
   if (created_at === undefined || id === undefined) {
     throw new Error("a sealed cursor has another form");
   }
-  if (!isWithin(created_at, createdAt)) {
+  assertWithin(created_at, createdAt);
+  return { created_at, id };
+}
+
+/** Rejects a cursor at this time if the filter leaves its place out. */
+export function assertWithin(time: string, createdAt: CreatedAt): void {
+  if (!isWithin(time, createdAt)) {
     throw new InvalidRequestError("page: the cursor lies outside the created_at filter");
   }
-  return { created_at, id };
 }
 
 /** Times with milliseconds in UTC compare as text. */

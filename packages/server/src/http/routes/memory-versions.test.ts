@@ -100,6 +100,16 @@ test("a page of versions with contents has at most 20", async () => {
   expect((await versions.list(storeId, { limit: 100 })).data).toHaveLength(23);
 });
 
+test("a cursor of versions is refused where the times asked for leave its place out", async () => {
+  const { storeId, versions } = await openHistory();
+  const first = await versions.list(storeId, { limit: 1 });
+  const page = first.next_page ?? "";
+  const rest = await versions.list(storeId, { page, "created_at[gte]": "2026-01-01T00:00:00Z" });
+  expect(rest.data).toHaveLength(2);
+  const past = versions.list(storeId, { page, "created_at[lte]": "2026-01-01T00:00:01Z" });
+  await expect(past).rejects.toMatchObject({ status: 400, message: /page: .*created_at/ });
+});
+
 test("a redacted version keeps that it was, when and by whom", async () => {
   const { time, world, inStore, memory, versions } = await openHistory();
   const id = memory.memory_version_id;
