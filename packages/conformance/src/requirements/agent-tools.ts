@@ -3,6 +3,9 @@ import { requirements } from "../requirement.ts";
 /** An agent's `tools` (3.1, 3.2). */
 export const agentTools = requirements({
   "agents.tools.max": ["3.2", "An agent has at most 256 tools across all toolsets."],
+  "agents.quota.tools": ["16", "tools are at most 256."],
+  "agents.quota.domains": ["16", "Lists of domains have at most 64 entries."],
+  "agents.quota.references": ["16", "Lists of tool references have at most 128 entries."],
   "agents.tools.type": ["3.1", "A tool of a type that there is not is refused."],
   "agents.toolset.defaults": [
     "3.1",

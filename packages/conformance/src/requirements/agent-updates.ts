@@ -60,5 +60,6 @@ export const agentUpdates = requirements({
     "20",
     "An empty string clears an agent's description; only null deletes its metadata; a new model clears inference_geo but keeps the effort.",
   ],
+  "agents.update.cas-promise": ["16", "A version lets a client compare and swap."],
   "agents.versions.append-only": ["16", "An update leaves the versions before it as they were."],
 });

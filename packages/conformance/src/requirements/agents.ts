@@ -91,5 +91,7 @@ export const agents = requirements({
   "agents.list.limit": ["3.4", "A limit bounds a page; one below 1 is refused."],
   "agents.list.cursor": ["3.4", "A page that is no cursor of this list is refused."],
   "agents.list.workspace": ["3.4", "Agents of another workspace are not listed."],
+  "agents.quota.metadata": ["16", "Metadata is 16 pairs of 64 and 512 characters everywhere."],
+  "agents.quota.mcp-servers": ["16", "mcp_servers are at most 20."],
   "agents.snapshot": ["16", "A session keeps the agent as it was when the session was made."],
 });

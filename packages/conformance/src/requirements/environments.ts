@@ -79,6 +79,7 @@ export const environments = requirements({
     "4.3",
     "config.type cannot change: 400 invalid_config_type_change, a BetaInvalidConfigTypeChangeError.",
   ],
+  "environments.config.immutable": ["16", "config.type is immutable."],
   "environments.update.name": ["4.3", "A name is replaced, and kept if it is null or left out."],
   "environments.update.name-empty": ["4.3", "A name cannot be made empty."],
   "environments.update.name-taken": ["4.3", "A name that another environment has is a conflict."],

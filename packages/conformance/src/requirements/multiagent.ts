@@ -17,6 +17,8 @@ export const multiagent = requirements({
   ],
   "multiagent.coordinator.min": ["3.1", "A roster has at least one entry."],
   "multiagent.coordinator.max": ["3.1", "A roster has at most 20 entries."],
+  "multiagent.quota.roster": ["16", "A roster has 1 to 20 entries."],
+  "multiagent.quota.predefined": ["16", "Each of the two lists has up to 20 predefined agents."],
   "multiagent.coordinator.entry": ["3.1", "An entry of another form or type is refused."],
   "multiagent.coordinator.distinct": [
     "3.1",

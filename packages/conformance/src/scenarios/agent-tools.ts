@@ -265,7 +265,7 @@ export const agentTools: readonly Scenario[] = [
 
   scenario(
     "an agent has at most 256 tools across all toolsets",
-    { verifies: ["agents.tools.max"], rows: [13] },
+    { verifies: ["agents.tools.max", "agents.quota.tools"], rows: [13] },
     async (t) => {
       const customs = (count: number) => many(count, (index) => custom(`tool-${index}`));
       assert.equal((await agentWith(t, { tools: customs(256) })).tools.length, 256);

@@ -309,7 +309,7 @@ export const agentUpdates: readonly Scenario[] = [
 
   scenario(
     "of updates at once with the same version one takes effect",
-    { verifies: ["agents.update.cas-race"], rows: [15] },
+    { verifies: ["agents.update.cas-race", "agents.update.cas-promise"], rows: [15] },
     async (t) => {
       const agent = await newAgent(t);
       const names = ["a", "b", "c", "d"];

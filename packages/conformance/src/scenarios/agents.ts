@@ -202,6 +202,7 @@ export const agents: readonly Scenario[] = [
         "agents.metadata.key",
         "agents.metadata.value",
         "agents.metadata.strings",
+        "agents.quota.metadata",
       ],
       rows: [13],
     },
@@ -278,7 +279,7 @@ export const agents: readonly Scenario[] = [
 
   scenario(
     "an agent has at most 20 MCP servers",
-    { verifies: ["agents.mcp.max"], rows: [13] },
+    { verifies: ["agents.mcp.max", "agents.quota.mcp-servers"], rows: [13] },
     async (t) => {
       const servers = (count: number) => {
         const all = many(count, (index) => connected(`server-${index}`));

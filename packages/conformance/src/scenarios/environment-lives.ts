@@ -100,7 +100,14 @@ export const environmentLives: readonly Scenario[] = [
 
   scenario(
     "the type of an environment never changes",
-    { verifies: ["environments.update.type", "environments.update.whole"], rows: [26] },
+    {
+      verifies: [
+        "environments.update.type",
+        "environments.update.whole",
+        "environments.config.immutable",
+      ],
+      rows: [26],
+    },
     async (t) => {
       const selfHosted = { config: { type: "self_hosted" } };
       const [inCloud, own] = [await newEnvironment(t), await environmentWith(t, selfHosted)];

@@ -92,6 +92,7 @@ export const multiagentParts: readonly Scenario[] = [
     {
       verifies: [
         "multiagent.predefined-max",
+        "multiagent.quota.predefined",
         "multiagent.predefined-rules",
         "multiagent.inline-disabled",
         "multiagent.typed",

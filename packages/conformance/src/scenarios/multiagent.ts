@@ -97,6 +97,7 @@ export const multiagent: readonly Scenario[] = [
         "multiagent.coordinator.min",
         "multiagent.coordinator.max",
         "multiagent.coordinator.entry",
+        "multiagent.quota.roster",
       ],
       rows: [21],
     },
