@@ -54,7 +54,8 @@ export async function runScenario(target: Target, scenario: Scenario): Promise<R
 }
 
 async function failureOf(target: Target, scenario: Scenario): Promise<string | undefined> {
-  const ms = scenario.deferred === undefined ? SCENARIO_MS : DEFERRED_MS;
+  const { deferred, patienceMs = SCENARIO_MS } = scenario;
+  const ms = deferred === undefined ? patienceMs : DEFERRED_MS;
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`took more than ${ms} ms`)), ms);
   try {

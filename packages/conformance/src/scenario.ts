@@ -20,6 +20,8 @@ export interface ScenarioOptions {
    * the reason is to be taken away.
    */
   readonly deferred?: string;
+  /** Milliseconds that it may take, where it has to wait for longer than others. */
+  readonly patienceMs?: number;
 }
 
 export interface Scenario extends ScenarioOptions {

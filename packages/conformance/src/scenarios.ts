@@ -9,6 +9,8 @@ import { credentialLives } from "./scenarios/credential-lives.ts";
 import { credentialUpdates } from "./scenarios/credential-updates.ts";
 import { credentialValidation } from "./scenarios/credential-validation.ts";
 import { credentials } from "./scenarios/credentials.ts";
+import { deploymentRuns } from "./scenarios/deployment-runs.ts";
+import { deploymentUpdates } from "./scenarios/deployment-updates.ts";
 import { deployments } from "./scenarios/deployments.ts";
 import { dreams } from "./scenarios/dreams.ts";
 import { endpoints } from "./scenarios/endpoints.ts";
@@ -75,6 +77,8 @@ export const SCENARIOS: readonly Scenario[] = [
   ...streams,
   ...streamsPreviews,
   ...deployments,
+  ...deploymentUpdates,
+  ...deploymentRuns,
   ...vaults,
   ...credentials,
   ...credentialUpdates,
