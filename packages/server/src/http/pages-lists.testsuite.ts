@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { FIRST_WORKSPACE } from "../app/workspaces.ts";
 import { newFile } from "../core/ports/records.testsuite.ts";
 import { message, newSession, START, uniqueId } from "../core/ports/store.testsuite.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
@@ -16,6 +17,8 @@ export interface Filled {
   readonly insert: (tx: StoreTransaction, number: number) => Promise<unknown>;
   /** As the list shows the row's id. */
   readonly idOf: (number: number) => string;
+  /** Of who may see the list, if it is not for everybody. */
+  readonly key?: string;
 }
 
 export type Item = Body & { readonly path: string; readonly version: number };
@@ -130,6 +133,72 @@ export const LISTS: readonly List[] = [
         insert: (tx, number) =>
           tx.files.insert(newFile({ workspace_id: workspaceId, id: idOf(number) })),
         idOf,
+      };
+    },
+  },
+  {
+    name: "skills",
+    open: async ({ workspaceId }) => {
+      const idOf = idFor("skill");
+      return {
+        path: "/v1/skills",
+        insert: (tx, number) =>
+          tx.skills.put({
+            ...{ workspace_id: workspaceId, id: idOf(number), name: "s", display_name: "s" },
+            ...{ latest_version_id: "skver_1", created_at: TIME, updated_at: TIME },
+          }),
+        idOf,
+      };
+    },
+  },
+  {
+    name: "versions of a skill",
+    open: async ({ workspaceId, store }) => {
+      const id = uniqueId("skill");
+      const idOf = idFor("skver");
+      await store.write((tx) =>
+        tx.skills.put({
+          ...{ workspace_id: workspaceId, id, name: "s", display_name: "s" },
+          ...{ latest_version_id: idOf(0), created_at: TIME, updated_at: TIME },
+        }),
+      );
+      return {
+        path: `/v1/skills/${id}/versions`,
+        insert: (tx, number) =>
+          tx.skills.insertVersion({
+            ...{ workspace_id: workspaceId, skill_id: id, id: idOf(number), description: "d" },
+            ...{ sha256: "a".repeat(64), size_bytes: 1, created_at: TIME },
+          }),
+        idOf,
+      };
+    },
+  },
+  {
+    name: "API keys",
+    open: async ({ workspaceId }) => {
+      const idOf = idFor("apikey");
+      return {
+        path: "/v1/drover/api_keys",
+        insert: (tx, number) =>
+          tx.apiKeys.insert({
+            ...{ workspace_id: workspaceId, id: idOf(number), name: "k", role: "developer" },
+            ...{ key_sha256: idOf(number), created_at: TIME, revoked_at: null },
+          }),
+        idOf,
+      };
+    },
+  },
+  {
+    name: "workspaces",
+    open: async (world) => {
+      const { key } = await world.addKey("admin", FIRST_WORKSPACE);
+      const idOf = idFor("wrkspc");
+      return {
+        path: "/v1/drover/workspaces",
+        insert: (tx, number) =>
+          tx.workspaces.insert({ id: idOf(number), name: "w", created_at: TIME }),
+        idOf,
+        key,
       };
     },
   },

@@ -1,3 +1,4 @@
+import { OPERATIONS } from "@drover/api";
 import { describe, expect, test } from "vitest";
 import { type OpenStore, START } from "../core/ports/store.testsuite.ts";
 import { type Filled, type Item, LISTS, openSessions } from "./pages-lists.testsuite.ts";
@@ -30,13 +31,11 @@ export function testPages(open: OpenStore): void {
       expect(added).toBeGreaterThan(ROWS + 5);
       expect(new Set(seen).size).toBe(seen.length);
       const shown = new Set(seen);
-      const there = new Set(numbers(added).map(list.idOf));
       expect(
         numbers(ROWS)
           .map(list.idOf)
           .filter((id) => !shown.has(id)),
       ).toEqual([]);
-      expect(seen.filter((id) => !there.has(id))).toEqual([]);
     });
   });
 
@@ -51,7 +50,7 @@ export function testPages(open: OpenStore): void {
       expect(pages.flatMap(({ data }) => data)).toHaveLength(100);
       let { prev_page } = pages.pop() ?? {};
       for (const { data } of pages.toReversed()) {
-        const body: Body = await page(world, list.path, prev_page);
+        const body: Body = await page(world, list, prev_page);
         expect(body.data).toEqual(data);
         expect(body.next_page).not.toBeNull();
         prev_page = body.prev_page;
@@ -62,24 +61,30 @@ export function testPages(open: OpenStore): void {
 
   test("a cursor opens its own list, and no other", async () => {
     await using world = await openOn(open);
-    const paths: string[] = [];
-    const cursors: (string | null)[] = [];
+    const lists: { list: Filled; cursor: string | null }[] = [];
     for (const { open: openList } of LISTS) {
       const list = await openList(world);
       await fill(world, list, LIMIT + 1);
-      paths.push(list.path);
-      cursors.push((await page(world, list.path)).next_page);
+      lists.push({ list, cursor: (await page(world, list)).next_page });
     }
     const stranger = await world.addKey("admin");
-    for (const [index, path] of paths.entries()) {
-      await page(world, path, cursors[index]);
-      const foreign = await ask(world, path, cursors.at(index - 1));
+    for (const [index, { list, cursor }] of lists.entries()) {
+      await page(world, list, cursor);
+      const foreign = await ask(world, list, lists.at(index - 1)?.cursor);
       const says = expect.stringMatching(/^page: /);
-      expect([path, foreign.status, foreign.body.error?.message]).toEqual([path, 400, says]);
-      const headers = { authorization: `Bearer ${stranger.key}` };
-      const elsewhere = await ask(world, path, cursors[index], headers);
-      expect([400, 404], path).toContain(elsewhere.status);
+      expect([list.path, foreign.status, foreign.body.error?.message]).toEqual([
+        ...[list.path, 400, says],
+      ]);
+      const elsewhere = await ask(world, { ...list, key: stranger.key }, cursor);
+      expect([400, 404], list.path).toContain(elsewhere.status);
     }
+    const tested = lists.map(({ list }) => list.path.replace(/\?.*/, ""));
+    const untested = OPERATIONS.filter(({ path, answer }) => {
+      const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+      return answer?.kind === "list" && !tested.some((each) => pattern.test(each));
+    });
+    // A session has one thread; models are no rows, and have a test of their own.
+    expect(untested.map(({ id }) => id)).toEqual(["sessions.threads.list", "models.list"]);
   });
 
   test.each(["sessions", "events", "input that waits"])(
@@ -94,11 +99,13 @@ export function testPages(open: OpenStore): void {
         ["asc", "desc"],
         ["desc", "asc"],
       ]) {
-        const { next_page } = await page(world, `${path}?order=${order}`);
-        const { status, body } = await ask(world, `${path}?order=${other}`, next_page);
+        const inOrder = { ...list, path: `${path}?order=${order}` };
+        const { next_page } = await page(world, inOrder);
+        const reversed = { ...list, path: `${path}?order=${other}` };
+        const { status, body } = await ask(world, reversed, next_page);
         const says = expect.stringMatching(/^page: .*order/);
         expect([status, body.error.message]).toEqual([400, says]);
-        await page(world, `${path}?order=${order}`, next_page);
+        await page(world, inOrder, next_page);
       }
     },
   );
@@ -119,30 +126,25 @@ async function fill({ store }: World, list: Filled, count: number): Promise<void
   });
 }
 
-async function* pagesOf(world: World, { path }: Filled): AsyncGenerator<Body> {
-  let body = await page(world, path);
+async function* pagesOf(world: World, list: Filled): AsyncGenerator<Body> {
+  let body = await page(world, list);
   yield body;
   while (body.next_page !== null) {
-    body = await page(world, path, body.next_page);
+    body = await page(world, list, body.next_page);
     yield body;
   }
 }
 
-async function page(world: World, path: string, cursor?: string | null): Promise<Body> {
-  const { status, body } = await ask(world, path, cursor);
-  expect([path, status, body.error]).toEqual([path, 200, undefined]);
+async function page(world: World, list: Filled, cursor?: string | null): Promise<Body> {
+  const { status, body } = await ask(world, list, cursor);
+  expect([list.path, status, body.error]).toEqual([list.path, 200, undefined]);
   return body;
 }
 
-function ask(
-  world: World,
-  path: string,
-  cursor: string | null = null,
-  headers: Readonly<Record<string, string>> = {},
-) {
-  const query = `limit=${LIMIT}${cursor === null ? "" : `&page=${cursor}`}`;
+function ask(world: World, { path, key = world.key }: Filled, cursor?: string | null) {
+  const query = `limit=${LIMIT}${cursor == null ? "" : `&page=${cursor}`}`;
   const address = `${path}${path.includes("?") ? "&" : "?"}${query}`;
-  return world.request("GET", address, undefined, headers);
+  return world.request("GET", address, undefined, { authorization: `Bearer ${key}` });
 }
 
 function numbers(count: number): number[] {
