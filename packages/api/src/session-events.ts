@@ -33,7 +33,8 @@ export const StopDetails = z
 
 export const RetryStatus = z.object({ type: z.enum(["retrying", "exhausted", "terminal"]) });
 
-export const SessionErrorObject = z.object({
+const sessionError = { message: z.string(), retry_status: RetryStatus };
+const TurnError = z.object({
   type: z.enum([
     "unknown_error",
     "model_overloaded_error",
@@ -43,9 +44,14 @@ export const SessionErrorObject = z.object({
     "tool_use_limit_reached_error",
     "compaction_limit_reached_error",
   ]),
-  message: z.string(),
-  retry_status: RetryStatus,
+  ...sessionError,
 });
+const RepositoryError = z.object({
+  type: z.literal("repository_clone_error"),
+  repository_url: z.string().nullable(),
+  ...sessionError,
+});
+export const SessionErrorObject = z.discriminatedUnion("type", [TurnError, RepositoryError]);
 
 /** Tokens of one model request. */
 export const SpanModelUsage = z.object({
@@ -98,6 +104,7 @@ export const SpanModelRequestEnd = z.object({
 export type StopReason = z.infer<typeof StopReason>;
 export type StopDetails = z.infer<typeof StopDetails>;
 export type RetryStatus = z.infer<typeof RetryStatus>;
+export type TurnError = z.infer<typeof TurnError>;
 export type SessionErrorObject = z.infer<typeof SessionErrorObject>;
 export type SpanModelUsage = z.infer<typeof SpanModelUsage>;
 export type SessionUsage = z.infer<typeof SessionUsage>;

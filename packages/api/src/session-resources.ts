@@ -9,7 +9,7 @@ const mountPathMax = 1024;
 const BranchCheckout = z.strictObject({ type: z.literal("branch"), name: nonEmptyText(255) });
 const CommitCheckout = z.strictObject({
   type: z.literal("commit"),
-  sha: z.string().regex(/^[0-9a-fA-F]{7,64}$/, "must be a commit's hash"),
+  sha: z.string().regex(/^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/, "must be a commit's full hash"),
 });
 export const Checkout = z.discriminatedUnion("type", [BranchCheckout, CommitCheckout]);
 

@@ -36,6 +36,7 @@ import { multiagent } from "./scenarios/multiagent.ts";
 import { multiagentParts } from "./scenarios/multiagent-parts.ts";
 import { outside } from "./scenarios/outside.ts";
 import { selfHosted } from "./scenarios/self-hosted.ts";
+import { sessionAttachments } from "./scenarios/session-attachments.ts";
 import { sessionChanges } from "./scenarios/session-changes.ts";
 import { sessionLists } from "./scenarios/session-lists.ts";
 import { sessionResources } from "./scenarios/session-resources.ts";
@@ -63,6 +64,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...sessionChanges,
   ...sessionLists,
   ...sessionResources,
+  ...sessionAttachments,
   ...sessionThreads,
   ...events,
   ...eventsContent,

@@ -2,35 +2,43 @@ import {
   type Agent,
   type AgentWithOverridesParams,
   EnvironmentDefinition,
-  type FileResourceParams,
   type SessionCreateParams,
-  type SessionResourceParams,
+  type SessionErrorObject,
 } from "@drover/api";
 import { overriddenAgent, sessionAgent } from "../core/agents/session-agent.ts";
 import { InvalidRequestError, NotFoundError, NotImplementedError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
+import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
-import { assertDistinctPaths } from "../core/sessions/mount-paths.ts";
+import type { EventDraft } from "../core/session/log-event.ts";
+import { unhonouredParts } from "../core/sessions/unhonoured.ts";
 import { unsupportedParts } from "../core/sessions/unsupported.ts";
 import { newId } from "../lib/new-id.ts";
+import { Secret } from "../lib/secret.ts";
 import { agentOf } from "./agents.ts";
 import { inputDraft } from "./events.ts";
 import { acceptInput } from "./input.ts";
-import { type MountedFile, mountFile } from "./sessions-mounts.ts";
-import { mountPathsOf } from "./sessions-resources.ts";
+import { assertVaults, attachAll } from "./sessions-attach.ts";
+import { tokenBinding } from "./sessions-resources.ts";
 import { existing, toSession, type Wire } from "./sessions-wire.ts";
 
 type AgentReference = SessionCreateParams["agent"];
 
+export interface CreateRequest {
+  readonly workspaceId: string;
+  readonly params: SessionCreateParams;
+  readonly secretBox: SecretBox;
+}
+
 /**
  * Makes a session from the agent as it is now, its files mounted and its first input waiting, or
- * nothing of it. With `initial_events` it answers `running`: its first turn is due.
+ * nothing of it. With `initial_events` it answers `running`: its first turn is due. What it is made with
+ * and this version does nothing with is shown by errors in its log.
  */
 export async function createSession(
   tx: StoreTransaction,
-  workspaceId: string,
-  params: SessionCreateParams,
+  { workspaceId, params, secretBox }: CreateRequest,
 ): Promise<Wire> {
   const environment = await getEnvironment(tx, workspaceId, params.environment_id);
   const agent = await getAgent(tx, workspaceId, params.agent);
@@ -40,7 +48,9 @@ export async function createSession(
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
   }
   const key = { workspaceId, sessionId: newId("sesn") };
-  const mounted = await mountAll(tx, key, params.resources ?? []);
+  const { resources, mounts, tokens } = await attachAll(tx, key, params.resources ?? []);
+  const vaultIds = params.vault_ids ?? [];
+  await assertVaults(tx, workspaceId, vaultIds);
   const session: NewSession = {
     workspace_id: workspaceId,
     id: key.sessionId,
@@ -51,39 +61,49 @@ export async function createSession(
     metadata: params.metadata ?? {},
     environment_id: params.environment_id,
     agent: { ...sessionAgent(effective) },
-    resources: mounted.map(({ resource }) => ({ ...resource })),
-    vault_ids: [],
+    resources: resources.map((resource) => ({ ...resource })),
+    vault_ids: vaultIds,
     recipe: {
       provider: "bubblewrap",
       base: { type: "host" },
-      mounts: mounted.map(({ mount }) => mount),
+      mounts,
       network: { type: "none" },
     },
     totals: { usage: {}, stats: {} },
     created_at: tx.now,
   };
   await tx.sessions.insert(session);
+  await sealTokens(tx, key, { tokens, secretBox });
+  const notes = unhonouredParts(resources, vaultIds).map((error) => errorDraft(session, error));
+  if (notes.length > 0) await tx.events.appendReceipts(key, notes);
   await acceptInitial(tx, session, params.initial_events ?? []);
   return toSession(existing(await tx.sessions.find(key), key), tx.now);
 }
 
-/** Other kinds of resources must have been refused before. */
-async function mountAll(
+/** Puts the tokens of repositories where only the making of a sandbox reads them. */
+async function sealTokens(
   tx: StoreTransaction,
   key: SessionKey,
-  params: readonly SessionResourceParams[],
-): Promise<readonly MountedFile[]> {
-  const files = params.filter((each): each is FileResourceParams => each.type === "file");
-  // Ascending, so that a list by id shows them in the order of the request.
-  const ids = files.map(() => newId("sesrsc")).toSorted();
-  const mounted: MountedFile[] = [];
-  for (const [index, file] of files.entries()) {
-    const resourceId = ids[index] ?? "";
-    const place = `resources.${index}.`;
-    mounted.push(await mountFile(tx, key, { params: file, resourceId, place }));
+  { tokens, secretBox }: { tokens: ReadonlyMap<string, string>; secretBox: SecretBox },
+): Promise<void> {
+  for (const [resourceId, token] of tokens) {
+    await tx.sessions.putRepositoryToken(
+      key,
+      resourceId,
+      secretBox.seal(new Secret(token), tokenBinding(key, resourceId)),
+    );
   }
-  assertDistinctPaths(mountPathsOf(mounted.map(({ resource }) => ({ ...resource }))), "resources");
-  return mounted;
+}
+
+function errorDraft(session: NewSession, error: SessionErrorObject): EventDraft {
+  return {
+    id: newId("sevt"),
+    type: "session.error",
+    thread_id: session.thread_id,
+    cross_posted: false,
+    public: { error },
+    private: {},
+  };
 }
 
 async function acceptInitial(

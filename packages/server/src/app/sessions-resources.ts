@@ -7,10 +7,12 @@ import type {
 } from "@drover/api";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
+import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import { assertDistinctPaths } from "../core/sessions/mount-paths.ts";
 import { newId } from "../lib/new-id.ts";
+import { Secret } from "../lib/secret.ts";
 import { type Cursors, readPage } from "./pagination.ts";
 import { mountFile } from "./sessions-mounts.ts";
 import { existing, getSessionRecord, type Wire } from "./sessions-wire.ts";
@@ -70,7 +72,8 @@ export async function addResource(
   const resourceId = newId("sesrsc");
   const { resource, mount } = await mountFile(tx, key, { params, resourceId, place: "" });
   const resources = [...session.resources, { ...resource }];
-  assertDistinctPaths(mountPathsOf(resources), "mount_path");
+  const paths = resources.map((each: Wire) => String(each["mount_path"]));
+  assertDistinctPaths(paths, "mount_path");
   await tx.sessions.update(key, {
     resources,
     recipe: { ...session.recipe, mounts: [...session.recipe.mounts, mount] },
@@ -79,16 +82,28 @@ export async function addResource(
   return { ...resource };
 }
 
-/** A repository takes a new token; nothing else of a resource can change. */
+/** Gives a repository a new token; nothing else of a resource can change. */
 export async function updateResource(
   tx: StoreTransaction,
   { key, resourceId }: ResourceRequest,
-  _params: SessionResourceUpdateParams,
-): Promise<never> {
-  const resource = findResource(await lockOpen(tx, key), resourceId);
-  throw new InvalidRequestError(
-    `authorization_token: resource ${resourceId} is a ${resource["type"]}; only a github_repository has a token`,
-  );
+  { params, secretBox }: { params: SessionResourceUpdateParams; secretBox: SecretBox },
+): Promise<Wire> {
+  const session = await lockOpen(tx, key);
+  const resource = findResource(session, resourceId);
+  if (resource["type"] !== "github_repository") {
+    throw new InvalidRequestError(
+      `authorization_token: resource ${resourceId} is a ${resource["type"]}; only a github_repository has a token`,
+    );
+  }
+  const token = new Secret(params.authorization_token);
+  const sealed = secretBox.seal(token, tokenBinding(key, resourceId));
+  await tx.sessions.putRepositoryToken(key, resourceId, sealed);
+  const updated = { ...resource, updated_at: tx.now };
+  await tx.sessions.update(key, {
+    resources: session.resources.map((each) => (each === resource ? updated : each)),
+    updated_at: tx.now,
+  });
+  return updated;
 }
 
 /** Takes a file out of the session, with the session's copy of it. Nothing else can be taken out. */
@@ -116,8 +131,9 @@ export async function deleteResource(
   return { id: resourceId, type: "session_resource_deleted" };
 }
 
-export function mountPathsOf(resources: readonly Wire[]): string[] {
-  return resources.map((resource) => String(resource["mount_path"]));
+/** The place that a repository's token is sealed for. */
+export function tokenBinding({ workspaceId, sessionId }: SessionKey, resourceId: string): string {
+  return `${workspaceId}/${sessionId}/${resourceId}/authorization_token`;
 }
 
 async function lockOpen(tx: StoreTransaction, key: SessionKey): Promise<SessionRecord> {

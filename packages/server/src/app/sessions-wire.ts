@@ -1,12 +1,12 @@
 import { NotFoundError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
-import type { SessionReader, SessionRecord } from "../core/ports/sessions.ts";
+import type { SessionReader, SessionRecord, SessionSummary } from "../core/ports/sessions.ts";
 
 /** A resource in the wire's shape. */
 export type Wire = Readonly<Record<string, unknown>>;
 
 /** The session as clients see it; `now` is RFC 3339, for how long it has been there. */
-export function toSession(session: SessionRecord, now: string): Wire {
+export function toSession(session: SessionSummary, now: string): Wire {
   return {
     id: session.id,
     type: "session",
@@ -29,7 +29,7 @@ export function toSession(session: SessionRecord, now: string): Wire {
 }
 
 /** Duration goes on until the session is terminated; then it stays at its last change. */
-export function statsOf(session: SessionRecord, now: string): Wire {
+export function statsOf(session: SessionSummary, now: string): Wire {
   const until = session.status === "terminated" ? session.updated_at : now;
   const ms = Math.max(0, Date.parse(until) - Date.parse(session.created_at));
   return { ...session.totals.stats, duration_seconds: ms / 1000 };

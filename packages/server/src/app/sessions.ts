@@ -28,8 +28,9 @@ export async function listSessions(
     scope: { workspaceId, list: "sessions", order: query.order ?? "desc" },
     query,
     createdAt: createdAtOf(query),
+    // No session of this version comes from a deployment.
     read: async (page) =>
-      matchesNothing(query) ? [] : await store.sessions.list(workspaceId, filter, page),
+      query.deployment_id === undefined ? await store.sessions.list(workspaceId, filter, page) : [],
     present: (session) => toSession(session, now),
   });
 }
@@ -102,13 +103,9 @@ function filterOf(query: SessionListQuery): SessionListFilter {
     // A version alone says nothing: the contract has it apply with an agent only.
     ...(query.agent_id !== undefined &&
       query.agent_version !== undefined && { agentVersion: query.agent_version }),
+    ...(query.memory_store_id !== undefined && { memoryStoreId: query.memory_store_id }),
     ...(query.statuses !== undefined && { statuses: query.statuses }),
     ...(Object.keys(createdAt).length > 0 && { createdAt }),
     includeArchived: query.include_archived ?? false,
   };
-}
-
-/** No session of this version comes from a deployment or has a memory store. */
-function matchesNothing(query: SessionListQuery): boolean {
-  return query.deployment_id !== undefined || query.memory_store_id !== undefined;
 }

@@ -238,6 +238,34 @@ CREATE TABLE session_definitions (
   recipe text not null
 );
 
+CREATE TABLE session_memory_stores (
+  workspace_id text not null,
+  memory_store_id text not null,
+  session_key integer not null,
+  session_id text not null,
+  created_at text not null,
+  archived_at text,
+  primary key (workspace_id, memory_store_id, session_key)
+);
+
+CREATE INDEX session_memory_stores_archived
+  on session_memory_stores (workspace_id, memory_store_id, created_at, session_id)
+  where archived_at is not null;
+
+CREATE INDEX session_memory_stores_live
+  on session_memory_stores (workspace_id, memory_store_id, created_at, session_id)
+  where archived_at is null;
+
+CREATE INDEX session_memory_stores_session on session_memory_stores (session_key);
+
+CREATE TABLE session_repository_tokens (
+  workspace_id text not null,
+  session_key integer not null,
+  resource_id text not null,
+  token_sealed text not null,
+  primary key (workspace_id, session_key, resource_id)
+);
+
 CREATE TABLE sessions (
   session_key integer primary key,
   workspace_id text not null,
@@ -268,15 +296,26 @@ CREATE TABLE sessions (
   unique (workspace_id, id)
 );
 
-CREATE INDEX sessions_agent on sessions (workspace_id, agent_id, created_at, id);
+CREATE INDEX sessions_agent_archived on sessions (workspace_id, agent_id, created_at, id, agent_version)
+  where deleted_at is null and archived_at is not null;
 
-CREATE INDEX sessions_created on sessions (workspace_id, created_at, id);
+CREATE INDEX sessions_agent_live on sessions (workspace_id, agent_id, created_at, id, agent_version)
+  where deleted_at is null and archived_at is null;
+
+CREATE INDEX sessions_archived on sessions (workspace_id, created_at, id)
+  where deleted_at is null and archived_at is not null;
 
 CREATE INDEX sessions_environment on sessions (workspace_id, environment_id);
 
 CREATE INDEX sessions_hand on sessions (deleted_at, id) where deleted_at is not null and hand_disposed = 0;
 
 CREATE INDEX sessions_lease on sessions (lease_holder) where lease_holder is not null;
+
+CREATE INDEX sessions_live on sessions (workspace_id, created_at, id)
+  where deleted_at is null and archived_at is null;
+
+CREATE INDEX sessions_status on sessions (workspace_id, status, created_at, id)
+  where deleted_at is null and archived_at is null and status <> 'idle';
 
 CREATE INDEX sessions_wake on sessions (wake_at) where wake_at is not null;
 

@@ -1,4 +1,4 @@
-import type { SessionRecord, SessionStatus } from "../core/ports/sessions.ts";
+import type { SessionRecord, SessionStatus, SessionSummary } from "../core/ports/sessions.ts";
 import { fromJson } from "./json-column.ts";
 
 /** A session's columns in both of its tables; those of the definition are null once it is deleted. */
@@ -28,8 +28,14 @@ export interface SessionRow {
   readonly recipe: string | null;
 }
 
-export function decodeSession(row: SessionRow): SessionRecord {
-  const { session_key: _key, agent_id, agent_version, ...plain } = row;
+export type SessionSummaryRow = Omit<SessionRow, "session_key" | "recipe">;
+
+export function decodeSession({ session_key: _key, recipe, ...row }: SessionRow): SessionRecord {
+  return { ...decodeSummary(row), recipe: recipe === null ? emptyRecipe() : fromJson(recipe) };
+}
+
+export function decodeSummary(row: SessionSummaryRow): SessionSummary {
+  const { agent_id, agent_version, ...plain } = row;
   return {
     ...plain,
     totals: fromJson(row.totals),
@@ -37,7 +43,6 @@ export function decodeSession(row: SessionRow): SessionRecord {
     agent: row.agent === null ? forgottenAgent(agent_id, agent_version) : fromJson(row.agent),
     resources: fromJson(row.resources ?? "[]"),
     vault_ids: fromJson(row.vault_ids ?? "[]"),
-    recipe: row.recipe === null ? emptyRecipe() : fromJson(row.recipe),
   };
 }
 

@@ -41,6 +41,7 @@ import {
   putOutputFile,
 } from "./queries/files.ts";
 import { acceptInput, readInbox } from "./queries/inbox.ts";
+import { listSessions } from "./queries/list-sessions.ts";
 import { addLooseBlob, listLooseBlobs, removeLooseBlob } from "./queries/loose-blobs.ts";
 import { memoryStoreReader, memoryStoreWriter } from "./queries/memory-stores.ts";
 import { findEventSeq, readEvents } from "./queries/read-events.ts";
@@ -56,9 +57,10 @@ import {
 import {
   attachStream,
   deleteSession,
+  findRepositoryToken,
   findSession,
   insertSession,
-  listSessions,
+  putRepositoryToken,
   updateSession,
 } from "./queries/sessions.ts";
 import { skillReader, skillWriter } from "./queries/skills.ts";
@@ -100,6 +102,7 @@ function sessionReader(db: SqlRunner): Readers["sessions"] {
     find: (key) => findSession(db, key),
     list: (workspaceId, filter, page) => listSessions(db, workspaceId, filter, page),
     findCheckpoint: (key) => findCheckpoint(db, key),
+    findRepositoryToken: (key, resourceId) => findRepositoryToken(db, key, resourceId),
   };
 }
 
@@ -167,6 +170,8 @@ export class SqlStoreTransaction implements StoreTransaction {
       // A transaction of SQLite has the whole database; PostgreSQL's will say `for update`.
       lock: (key) => findSession(tx.db, key),
       update: (key, patch) => updateSession(tx, key, patch),
+      putRepositoryToken: (key, resourceId, sealed) =>
+        putRepositoryToken(tx, key, { resourceId, sealed }),
       delete: (key) => deleteSession(tx, key),
       listUndisposed: (page) => listUndisposed(tx, page),
       setDisposed: (key) => setDisposed(tx, key),

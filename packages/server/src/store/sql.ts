@@ -69,7 +69,8 @@ export function oneOf(values: readonly SqlValue[]): Query {
   })`;
 }
 
-function joined(queries: readonly Query[], separator: string): Query | undefined {
+/** The queries with the separator between them; undefined if there are none. */
+export function joined(queries: readonly Query[], separator: string): Query | undefined {
   const [first, ...rest] = queries;
   if (first === undefined) return undefined;
   const parts = [...first.parts];

@@ -1,4 +1,4 @@
-import type { SessionErrorObject } from "@drover/api";
+import type { TurnError } from "@drover/api";
 import type { ModelFailureKind, ModelOutcome } from "../ports/model.ts";
 import type { EventDraft } from "../session/log-event.ts";
 import { type SessionState, threadState } from "../session/state.ts";
@@ -10,7 +10,7 @@ import { runningDrafts } from "./steps.ts";
 
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
 
-const ERROR_TYPE: Record<ModelFailureKind, SessionErrorObject["type"]> = {
+const ERROR_TYPE: Record<ModelFailureKind, TurnError["type"]> = {
   overloaded: "model_overloaded_error",
   rate_limited: "model_rate_limited_error",
   billing: "billing_error",

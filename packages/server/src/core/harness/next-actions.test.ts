@@ -23,6 +23,22 @@ import { stepDrafts } from "./steps.ts";
 const actions = (drafts: readonly EventDraft[], inbox: readonly InboxEvent[] = []) =>
   nextActions(fold(committed(drafts)), THREAD, inbox, DEFAULT_POLICIES);
 
+test("an error that was shown before the first turn starts none", () => {
+  const noted = draft(testDrafting(), "session.error", {
+    public: {
+      error: {
+        type: "repository_clone_error",
+        message: "no",
+        repository_url: "https://github.com/a/b",
+        retry_status: { type: "retrying" },
+      },
+    },
+    private: {},
+  });
+  expect(actions([noted])).toEqual([]);
+  expect(fold(committed([noted]))).toMatchObject({ status: "idle", runningSince: null });
+});
+
 const started = (drafting: ReturnType<typeof testDrafting>, callId: string) =>
   draft(drafting, "drover.call_started", {
     public: {},

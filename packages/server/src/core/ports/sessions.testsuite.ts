@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { EventDraft } from "../session/log-event.ts";
 import type { FileMount } from "./hands.ts";
-import type { PagePosition, SessionListFilter, SessionRecord, UndisposedHand } from "./sessions.ts";
+import type {
+  PagePosition,
+  PageRequest,
+  SessionListFilter,
+  SessionRecord,
+  UndisposedHand,
+} from "./sessions.ts";
 import {
   all,
   claimedSession,
@@ -23,6 +29,7 @@ const at = (ms: number): string => new Date(START + ms).toISOString();
 export function testSessions(open: OpenStore): void {
   describe("Sessions", () => {
     testRecords(open);
+    testTokens(open);
     testLists(open);
     testStreams(open);
     testHands(open);
@@ -109,6 +116,29 @@ function testRecords(open: OpenStore): void {
   });
 }
 
+function testTokens(open: OpenStore): void {
+  test("keeps a repository's token apart from the session, until that is deleted", async () => {
+    await using world = await open();
+    const { store } = world;
+    const [key, other] = [await insertSession(store), await insertSession(store)];
+    const find = (id: string) => store.sessions.findRepositoryToken(key, id);
+    const put = (id: string, sealed: string) =>
+      store.write((tx) => tx.sessions.putRepositoryToken(key, id, sealed));
+    await put("sesrsc_1", "one");
+    await put("sesrsc_2", "two");
+    await put("sesrsc_1", "one again");
+    expect([await find("sesrsc_1"), await find("sesrsc_2")]).toEqual(["one again", "two"]);
+    expect(await find("sesrsc_3")).toBeUndefined();
+    expect(await store.sessions.findRepositoryToken(other, "sesrsc_1")).toBeUndefined();
+    const elsewhere = { ...key, workspaceId: other.workspaceId };
+    expect(await store.sessions.findRepositoryToken(elsewhere, "sesrsc_1")).toBeUndefined();
+    await store.write((tx) => tx.sessions.delete(key));
+    expect(await find("sesrsc_1")).toBeUndefined();
+    await put("sesrsc_1", "too late");
+    expect(await find("sesrsc_1")).toBeUndefined();
+  });
+}
+
 function testLists(open: OpenStore): void {
   test("shows a thousand sessions of one instant exactly once, in pages of 7, either way", async () => {
     await using world = await open();
@@ -152,6 +182,93 @@ function testLists(open: OpenStore): void {
     expect(await list({ statuses: ["running", "terminated"] })).toEqual([2]);
     expect(await list({ createdAt: { gt: at(0), lt: at(20) } })).toEqual([1]);
     expect(await list({ createdAt: { gte: at(10), lte: at(20) } })).toEqual([1, 2]);
+  });
+
+  test("lists by several statuses in one order, archived ones among them", async () => {
+    await using world = await open();
+    const { store } = world;
+    const workspace_id = uniqueId("wrkspc");
+    const statuses = [
+      "idle",
+      "running",
+      "terminated",
+      "terminated",
+      "rescheduling",
+      "idle",
+    ] as const;
+    const sessions = statuses.map((status, index) =>
+      newSession({ workspace_id, status, created_at: at(index) }),
+    );
+    await store.write(async (tx) => {
+      for (const session of sessions) await tx.sessions.insert(session);
+      const archived = sessions[3] ?? newSession();
+      await tx.sessions.update(keyOf(archived), { archived_at: at(40) });
+    });
+    const list = async (filter: SessionListFilter, page: Partial<PageRequest> = {}) => {
+      const found = await store.sessions.list(workspace_id, filter, {
+        limit: 10,
+        order: "asc",
+        ...page,
+      });
+      return found.map(({ id }) => sessions.findIndex((session) => session.id === id));
+    };
+    const some = { statuses: ["terminated", "idle", "running"] } as const;
+    expect(await list(some)).toEqual([0, 1, 2, 5]);
+    expect(await list({ ...some, includeArchived: true })).toEqual([0, 1, 2, 3, 5]);
+    expect(await list({ ...some, includeArchived: true }, { order: "desc", limit: 3 })).toEqual([
+      5, 3, 2,
+    ]);
+    const [first, , third] = sessions;
+    const after = { created_at: at(2), id: third?.id ?? "" };
+    expect(await list({ ...some, includeArchived: true }, { after })).toEqual([3, 5]);
+    expect(await list({ includeArchived: true }, { order: "desc", after })).toEqual([1, 0]);
+    expect(await list({ statuses: ["idle", "idle"] }, { limit: 1 })).toEqual([0]);
+    expect(await list({ statuses: [] })).toEqual([]);
+    const agentId = first?.agent.id ?? "";
+    expect(await list({ ...some, agentId })).toEqual([0]);
+  });
+
+  test("lists by memory store, until the session is deleted", async () => {
+    await using world = await open();
+    const { store } = world;
+    const workspace_id = uniqueId("wrkspc");
+    const attached = (...ids: string[]) =>
+      ids.map((memory_store_id) => ({ type: "memory_store", memory_store_id }));
+    const sessions = [
+      newSession({ workspace_id, resources: attached("memstore_1"), created_at: at(0) }),
+      newSession({ workspace_id, created_at: at(1) }),
+      newSession({ workspace_id, resources: attached("memstore_2"), created_at: at(2) }),
+      newSession({
+        workspace_id,
+        resources: attached("memstore_2", "memstore_1"),
+        status: "running",
+        created_at: at(3),
+      }),
+      newSession({ workspace_id, resources: attached("memstore_1"), created_at: at(4) }),
+    ];
+    await store.write(async (tx) => {
+      for (const session of sessions) await tx.sessions.insert(session);
+      const last = sessions[4] ?? newSession();
+      await tx.sessions.update(keyOf(last), { status: "terminated", archived_at: at(40) });
+    });
+    const list = async (filter: SessionListFilter, page: Partial<PageRequest> = {}) => {
+      const one = { memoryStoreId: "memstore_1", ...filter };
+      const request = { limit: 10, order: "asc", ...page } as const;
+      const found = await store.sessions.list(workspace_id, one, request);
+      return found.map(({ id }) => sessions.findIndex((session) => session.id === id));
+    };
+    expect(await list({})).toEqual([0, 3]);
+    expect(await list({ includeArchived: true })).toEqual([0, 3, 4]);
+    expect(await list({ includeArchived: true }, { order: "desc", limit: 2 })).toEqual([4, 3]);
+    const after = { created_at: at(0), id: sessions[0]?.id ?? "" };
+    expect(await list({ includeArchived: true }, { after })).toEqual([3, 4]);
+    expect(await list({ statuses: ["running"] })).toEqual([3]);
+    expect(await list({ statuses: ["running", "idle"] })).toEqual([0, 3]);
+    expect(await list({ createdAt: { gt: at(0), lte: at(4) } })).toEqual([3]);
+    expect(await list({ memoryStoreId: "memstore_2" })).toEqual([2, 3]);
+    expect(await list({ memoryStoreId: "memstore_3" })).toEqual([]);
+    await store.write((tx) => tx.sessions.delete(keyOf(sessions[3] ?? newSession())));
+    expect(await list({ includeArchived: true })).toEqual([0, 4]);
   });
 }
 

@@ -41,6 +41,9 @@ export interface SessionRecord {
   readonly input_at: string | null;
 }
 
+/** What lists show: all but what only the making of a sandbox needs. */
+export type SessionSummary = Omit<SessionRecord, "recipe">;
+
 /** What the harness needs of the agent; the rest is carried as it is. */
 export interface SessionAgentSnapshot {
   readonly id: string;
@@ -59,6 +62,8 @@ export interface SessionAgentSnapshot {
 export interface SessionListFilter {
   readonly agentId?: string;
   readonly agentVersion?: number;
+  /** Those that the store is attached to. */
+  readonly memoryStoreId?: string;
   readonly statuses?: readonly SessionStatus[];
   readonly includeArchived?: boolean;
   readonly createdAt?: { gt?: string; gte?: string; lt?: string; lte?: string };
@@ -91,8 +96,10 @@ export interface SessionReader {
     workspaceId: string,
     filter: SessionListFilter,
     page: PageRequest,
-  ): Promise<readonly SessionRecord[]>;
+  ): Promise<readonly SessionSummary[]>;
   findCheckpoint(key: SessionKey): Promise<Checkpoint | undefined>;
+  /** A repository's token as a `SecretBox` sealed it; undefined for one without. */
+  findRepositoryToken(key: SessionKey, resourceId: string): Promise<string | undefined>;
 }
 
 export interface SessionWriter {
@@ -100,8 +107,10 @@ export interface SessionWriter {
   /** Locks the row until the transaction ends. Undefined as for `find`. */
   lock(key: SessionKey): Promise<SessionRecord | undefined>;
   update(key: SessionKey, patch: SessionPatch): Promise<void>;
+  /** Keeps a repository's sealed token, in place of the one before, until the session is deleted. */
+  putRepositoryToken(key: SessionKey, resourceId: string, sealed: string): Promise<void>;
   /**
-   * Deletes events, inbox and checkpoint, ends its lease and leaves the tombstone, which asks for its
+   * Deletes events, inbox, checkpoint and tokens, ends its lease and leaves the tombstone, which asks for its
    * hand to be disposed of if a call was ever sent to it. Content that its recipe mounts becomes loose.
    */
   delete(key: SessionKey): Promise<void>;

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../errors.ts";
 
 const UPLOADS = "/mnt/session/uploads";
+const REPOSITORIES = "/workspace";
 const PATH_LENGTH_MAX = 1_024;
 /** Bytes, as the usual file systems have it. */
 const SEGMENT_BYTES_MAX = 255;
@@ -14,6 +15,17 @@ export function uploadPath(path: string, place: string): string {
     throw new InvalidRequestError(`${place}: must name a file`);
   }
   return joined(UPLOADS, below, place);
+}
+
+/** A repository's place: below `/workspace`, normalised; a relative path is taken from there. */
+export function repositoryPath(path: string, place: string): string {
+  const segments = segmentsOf(path);
+  const isAbsolute = path.startsWith("/");
+  const below = isAbsolute ? segments.slice(1) : segments;
+  if (below.length === 0 || (isAbsolute && `/${segments[0]}` !== REPOSITORIES)) {
+    throw new InvalidRequestError(`${place}: must name a folder below ${REPOSITORIES}`);
+  }
+  return joined(REPOSITORIES, below, place);
 }
 
 /**

@@ -117,26 +117,12 @@ describe("what cannot be honoured is named", () => {
       { environment: { type: "self_hosted" } },
       ["an environment of type self_hosted"],
     ],
-    ["vaults", { session: { vault_ids: ["vlt_1"] } }, ["vault_ids"]],
     [
       "a budget",
       {
         session: { budget: { type: "limit", max_list_cost: { amount: "1", currency: "USD" } } },
       },
       ["budget"],
-    ],
-    [
-      "resources other than files",
-      {
-        session: {
-          resources: [
-            { type: "file", file_id: "file_1" },
-            { type: "github_repository", url: "https://github.com/a/b" },
-            { type: "memory_store", memory_store_id: "memstore_1" },
-          ],
-        },
-      },
-      ["resources.1 of type github_repository", "resources.2 of type memory_store"],
     ],
     [
       "an outcome",
@@ -157,9 +143,9 @@ describe("what cannot be honoured is named", () => {
       "several at once",
       {
         agent: { skills: [{ type: "custom", skill_id: "k" }] },
-        session: { vault_ids: ["vlt_1"] },
+        session: { budget: { type: "limit", max_list_cost: { amount: "1", currency: "USD" } } },
       },
-      ["agent.skills", "vault_ids"],
+      ["agent.skills", "budget"],
     ],
   ])("%s", (_, given, expected) => {
     expect(parts(given)).toEqual(expected);
@@ -191,7 +177,19 @@ describe("what is harmless runs", () => {
       "limited networking, for there is none at all",
       { environment: cloud({ networking: { type: "limited", allowed_hosts: ["a.b"] } }) },
     ],
-    ["empty lists", { session: { vault_ids: [], resources: [], initial_events: [] } }],
+    ["no events", { session: { initial_events: [] } }],
+    [
+      "what a session can do without",
+      {
+        session: {
+          vault_ids: ["vlt_1"],
+          resources: [
+            { type: "github_repository", url: "https://github.com/a/b" },
+            { type: "memory_store", memory_store_id: "memstore_1" },
+          ],
+        },
+      },
+    ],
   ])("%s", (_, given) => {
     expect(parts(given)).toEqual([]);
   });

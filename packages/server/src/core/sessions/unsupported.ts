@@ -12,13 +12,13 @@ import { delegates, type EffectiveAgent } from "../agents/session-agent.ts";
 
 /**
  * What of a new session this version cannot honour, each as a phrase that names it; empty if it can
- * run. Whoever asked for a limit, a question or a credential must not get a session that silently
- * goes without.
+ * run. Whoever asked for a limit or a question must not get a session that silently goes without. What
+ * a session can do without is accepted, and shown by `unhonouredParts`.
  */
 export function unsupportedParts(
   agent: EffectiveAgent | SessionAgent,
   environment: EnvironmentConfig,
-  params: Pick<SessionCreateParams, "resources" | "vault_ids" | "budget" | "initial_events">,
+  params: Pick<SessionCreateParams, "budget" | "initial_events">,
 ): string[] {
   return [
     ...unsupportedAgentParts(agent),
@@ -71,18 +71,10 @@ function unsupportedEnvironmentParts(environment: EnvironmentConfig): string[] {
 }
 
 function unsupportedParamParts(
-  params: Pick<SessionCreateParams, "resources" | "vault_ids" | "budget" | "initial_events">,
+  params: Pick<SessionCreateParams, "budget" | "initial_events">,
 ): string[] {
-  const resources = (params.resources ?? []).flatMap(({ type }, index) =>
-    type === "file" ? [] : [`resources.${index} of type ${type}`],
-  );
   const events = (params.initial_events ?? []).flatMap(({ type }, index) =>
     type === "user.message" ? [] : [`initial_events.${index} of type ${type}`],
   );
-  return [
-    ...resources,
-    ...((params.vault_ids ?? []).length > 0 ? ["vault_ids"] : []),
-    ...(params.budget === undefined || params.budget === null ? [] : ["budget"]),
-    ...events,
-  ];
+  return [...(params.budget === undefined || params.budget === null ? [] : ["budget"]), ...events];
 }

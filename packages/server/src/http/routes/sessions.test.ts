@@ -182,9 +182,9 @@ describe("create", () => {
       [{ initial_events: Array.from({ length: 51 }, () => message("hi")) }, 400],
       [{ metadata: { key: "v".repeat(513) } }, 400],
       [{ colour: "red" }, 400],
-      [{ vault_ids: ["vlt_1"] }, 501],
+      [{ vault_ids: ["vlt_1"] }, 404],
       [{ budget: { type: "limit", max_list_cost: { amount: "5", currency: "USD" } } }, 501],
-      [{ resources: [{ type: "memory_store", memory_store_id: "memstore_1" }] }, 501],
+      [{ resources: [{ type: "memory_store", memory_store_id: "memstore_1" }] }, 404],
       [{ agent: { type: "agent_with_overrides", id: params.agent, model: null } }, 400],
     ];
     for (const [change, status] of refusals) {

@@ -19,6 +19,7 @@ import {
   updateResource,
 } from "../../app/sessions-resources.ts";
 import { updateSession } from "../../app/sessions-update.ts";
+import type { SecretBox } from "../../core/ports/secret-box.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { readEmpty, readJson } from "../body.ts";
 import type { AppContext, AppEnv } from "../context.ts";
@@ -29,6 +30,7 @@ import { parseQuery, refuseQuery } from "../parse.ts";
 export interface SessionRouteOptions {
   readonly store: Store;
   readonly cursors: Cursors;
+  readonly secretBox: SecretBox;
   readonly write: Write;
   /** RFC 3339 with milliseconds. */
   readonly now: () => string;
@@ -37,13 +39,13 @@ export interface SessionRouteOptions {
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
-  const { store, write, now } = options;
+  const { store, write, now, secretBox } = options;
   return new Hono<AppEnv>()
     .post("/v1/sessions", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionCreateParams);
-      const { workspaceId } = c.get("principal");
-      return await write(c, (tx) => createSession(tx, workspaceId, value), bytes);
+      const request = { workspaceId: c.get("principal").workspaceId, params: value, secretBox };
+      return await write(c, (tx) => createSession(tx, request), bytes);
     })
     .get("/v1/sessions", async (c) => {
       const query = parseQuery(c, SessionListQuery);
@@ -73,7 +75,7 @@ export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
 }
 
 export function sessionResourceRoutes(options: SessionRouteOptions): Hono<AppEnv> {
-  const { store, write } = options;
+  const { store, write, secretBox } = options;
   return new Hono<AppEnv>()
     .get("/v1/sessions/:session_id/resources", async (c) => {
       const query = parseQuery(c, PageQuery);
@@ -91,7 +93,8 @@ export function sessionResourceRoutes(options: SessionRouteOptions): Hono<AppEnv
     .post("/v1/sessions/:session_id/resources/:resource_id", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionResourceUpdateParams);
-      return await write(c, (tx) => updateResource(tx, resourceRequest(c), value), bytes);
+      const update = { params: value, secretBox };
+      return await write(c, (tx) => updateResource(tx, resourceRequest(c), update), bytes);
     })
     .delete("/v1/sessions/:session_id/resources/:resource_id", async (c) => {
       refuseQuery(c);

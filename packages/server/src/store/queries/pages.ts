@@ -13,18 +13,30 @@ export function direction(order: "asc" | "desc"): Query {
   return order === "asc" ? sql`asc` : sql`desc`;
 }
 
+/** The columns that a table is read by. */
+export interface Place {
+  readonly created_at: Query;
+  readonly id: Query;
+}
+
+const PLACE: Place = { created_at: sql`created_at`, id: sql`id` };
+
 /** The rows after the page's position, for tables read by (created_at, id). */
-export function afterPosition({ after, order }: PageRequest): Query | undefined {
+export function afterPosition(
+  { after, order }: PageRequest,
+  place: Place = PLACE,
+): Query | undefined {
   if (after === undefined) return undefined;
+  const position = sql`(${place.created_at}, ${place.id})`;
   return order === "asc"
-    ? sql`(created_at, id) > (${after.created_at}, ${after.id})`
-    : sql`(created_at, id) < (${after.created_at}, ${after.id})`;
+    ? sql`${position} > (${after.created_at}, ${after.id})`
+    : sql`${position} < (${after.created_at}, ${after.id})`;
 }
 
 /** `order by` and `limit` of a page, for tables read by (created_at, id). */
-export function pageEnd({ order, limit }: PageRequest): Query {
+export function pageEnd({ order, limit }: PageRequest, place: Place = PLACE): Query {
   const way = direction(order);
-  return sql`order by created_at ${way}, id ${way} limit ${limit}`;
+  return sql`order by ${place.created_at} ${way}, ${place.id} ${way} limit ${limit}`;
 }
 
 /** The rows whose time is within the bounds, whatever zone and precision those are written in. */

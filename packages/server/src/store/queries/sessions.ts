@@ -1,16 +1,9 @@
 import type { SessionKey } from "../../core/ports/event-log.ts";
-import type {
-  NewSession,
-  PageRequest,
-  SessionListFilter,
-  SessionPatch,
-  SessionRecord,
-} from "../../core/ports/sessions.ts";
+import type { NewSession, SessionPatch, SessionRecord } from "../../core/ports/sessions.ts";
 import { toJson } from "../json-column.ts";
 import { decodeSession, type SessionRow } from "../session-row.ts";
-import { allOf, oneOf, type Query, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
 import { addLooseBlobsOf } from "./loose-blobs.ts";
-import { afterPosition, pageEnd, within } from "./pages.ts";
 
 const COLUMNS = sql`
   s.session_key, s.workspace_id, s.id, s.thread_id, s.hand_id, s.environment_id, s.agent_id,
@@ -26,37 +19,6 @@ export async function findSession(
     from sessions s left join session_definitions d on d.session_key = s.session_key
     where s.workspace_id = ${key.workspaceId} and s.id = ${key.sessionId}`);
   return row === undefined ? undefined : decodeSession(row);
-}
-
-/** The page is chosen on the narrow table, so that filtering reads no definitions. */
-export async function listSessions(
-  db: SqlRunner,
-  workspaceId: string,
-  filter: SessionListFilter,
-  page: PageRequest,
-): Promise<readonly SessionRecord[]> {
-  const rows = await db.all<SessionRow>(sql`
-    with page as (
-      select * from sessions
-      where workspace_id = ${workspaceId} and deleted_at is null
-        and ${allOf([...listConditions(filter), afterPosition(page)])}
-      ${pageEnd(page)}
-    )
-    select ${COLUMNS}
-    from page s left join session_definitions d on d.session_key = s.session_key
-    ${pageEnd(page)}`);
-  return rows.map(decodeSession);
-}
-
-function listConditions(filter: SessionListFilter): readonly (Query | undefined)[] {
-  const { agentId, agentVersion, statuses, includeArchived, createdAt } = filter;
-  return [
-    agentId === undefined ? undefined : sql`agent_id = ${agentId}`,
-    agentVersion === undefined ? undefined : sql`agent_version = ${agentVersion}`,
-    statuses === undefined ? undefined : sql`status in ${oneOf(statuses)}`,
-    includeArchived === true ? undefined : sql`archived_at is null`,
-    within(sql`created_at`, createdAt),
-  ];
 }
 
 /** See `SessionWriter.insert`. */
@@ -83,6 +45,7 @@ export async function insertSession(tx: SqlTransaction, session: NewSession): Pr
       ${toJson(session.recipe)}
     )`);
   await putRecipeBlobs(tx, workspace_id, row.session_key, session.recipe);
+  await putMemoryStores(tx, session, row.session_key);
 }
 
 /** See `SessionWriter.update`. Absent fields stay. */
@@ -111,6 +74,11 @@ export async function updateSession(
       resources = coalesce(${optionalJson(patch.resources)}, resources),
       recipe = coalesce(${optionalJson(patch.recipe)}, recipe)
     where session_key = ${row.session_key}`);
+  if (archivedAt !== undefined) {
+    await tx.db.all(sql`
+      update session_memory_stores set archived_at = ${archivedAt}
+      where session_key = ${row.session_key}`);
+  }
   if (patch.recipe === undefined) return;
   await deleteRecipeBlobs(tx, row.session_key);
   await putRecipeBlobs(tx, key.workspaceId, row.session_key, patch.recipe);
@@ -135,8 +103,41 @@ export async function deleteSession(tx: SqlTransaction, key: SessionKey): Promis
   await tx.db.all(sql`delete from inbox where session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from checkpoints where session_key = ${sessionKey}`);
   await deleteRecipeBlobs(tx, sessionKey);
+  await tx.db.all(sql`
+    delete from session_repository_tokens
+    where workspace_id = ${key.workspaceId} and session_key = ${sessionKey}`);
+  await tx.db.all(sql`delete from session_memory_stores where session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from session_definitions where session_key = ${sessionKey}`);
   tx.touched.add(key, { lastSeq, due: false });
+}
+
+/** See `SessionReader.findRepositoryToken`. */
+export async function findRepositoryToken(
+  db: SqlRunner,
+  key: SessionKey,
+  resourceId: string,
+): Promise<string | undefined> {
+  const row = await db.get<{ token_sealed: string }>(sql`
+    select t.token_sealed
+    from sessions s join session_repository_tokens t
+      on t.workspace_id = s.workspace_id and t.session_key = s.session_key
+    where s.workspace_id = ${key.workspaceId} and s.id = ${key.sessionId}
+      and t.resource_id = ${resourceId}`);
+  return row?.token_sealed;
+}
+
+/** See `SessionWriter.putRepositoryToken`. */
+export async function putRepositoryToken(
+  tx: SqlTransaction,
+  key: SessionKey,
+  { resourceId, sealed }: { resourceId: string; sealed: string },
+): Promise<void> {
+  await tx.db.all(sql`
+    insert into session_repository_tokens (workspace_id, session_key, resource_id, token_sealed)
+    select workspace_id, session_key, ${resourceId}, ${sealed} from sessions
+    where workspace_id = ${key.workspaceId} and id = ${key.sessionId} and deleted_at is null
+    on conflict (workspace_id, session_key, resource_id)
+      do update set token_sealed = excluded.token_sealed`);
 }
 
 /** See `SessionWriter.attachStream`. */
@@ -165,6 +166,20 @@ async function putRecipeBlobs(
     await tx.db.all(sql`
       insert into recipe_blobs (workspace_id, sha256, session_key)
       values (${workspaceId}, ${sha256}, ${sessionKey})`);
+  }
+}
+
+async function putMemoryStores(
+  tx: SqlTransaction,
+  { workspace_id, id, created_at, resources }: NewSession,
+  sessionKey: number,
+): Promise<void> {
+  for (const { memory_store_id: storeId } of resources) {
+    if (typeof storeId !== "string") continue;
+    await tx.db.all(sql`
+      insert into session_memory_stores (
+        workspace_id, memory_store_id, session_key, session_id, created_at
+      ) values (${workspace_id}, ${storeId}, ${sessionKey}, ${id}, ${created_at})`);
   }
 }
 
