@@ -4,6 +4,7 @@ import { installPackages } from "./lib/install.js";
 import { findNode, toolEnvironment } from "./lib/node.js";
 import { run } from "./lib/run.js";
 import { giveUp } from "./lib/say.js";
+import { setup as startPostgres } from "./lib/vitest-postgres.js";
 
 await installPackages();
 const node = findNode();
@@ -15,5 +16,13 @@ const env = toolEnvironment(node);
 if ((await run(node, ["scripts/build.js"], { env })) !== 0) {
   giveUp("The server could not be built, see above.");
 }
-const bench = ["--conditions=source", "bench/src/main.ts", ...process.argv.slice(2)];
+let postgres = {};
+const stopPostgres = startPostgres({ provide: (_name, server) => (postgres = server) });
+const bench = [
+  "--conditions=source",
+  "bench/src/main.ts",
+  ...("socketFolder" in postgres ? [`--postgres-socket=${postgres.socketFolder}`] : []),
+  ...process.argv.slice(2),
+];
 process.exitCode = await run(node, bench, { env });
+await stopPostgres?.();

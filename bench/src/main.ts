@@ -17,6 +17,7 @@ import { measureKill } from "./sections/kill.ts";
 import { measureLongAnswer } from "./sections/long-answer.ts";
 import { measureMemory } from "./sections/memory.ts";
 import { measureSandbox } from "./sections/sandbox.ts";
+import { measureSessionList } from "./sections/session-list.ts";
 import { measureWake } from "./sections/wake.ts";
 
 const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
@@ -31,13 +32,19 @@ const SECTIONS: Readonly<Record<string, (world: World) => Promise<Section>>> = {
   kill: measureKill,
   wake: measureWake,
   memory: measureMemory,
+  "session-list": measureSessionList,
 };
 
 // Ending is what makes `exit` handlers stop every process that was started.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
 
 const { values } = parseArgs({
-  options: { quick: { type: "boolean", default: false }, only: { type: "string" } },
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string" },
+    /** The folder of the socket of a PostgreSQL server that nobody else uses, as user `drover`. */
+    "postgres-socket": { type: "string" },
+  },
 });
 const run = await measure(values.quick, values.only?.split(","));
 process.stdout.write(`\n${toMarkdown(run)}`);
@@ -50,7 +57,7 @@ process.exit(run.failures.length > 0 ? 1 : 0);
 async function measure(isQuick: boolean, only: readonly string[] | undefined): Promise<Run> {
   const startMs = nowMs();
   const date = new Date().toISOString();
-  await using world = await createWorld(isQuick ? QUICK : FULL);
+  await using world = await createWorld(isQuick ? QUICK : FULL, values["postgres-socket"]);
   const machine = describeMachine(world.folder);
   const sections: Section[] = [];
   const failures: { title: string; message: string }[] = [];

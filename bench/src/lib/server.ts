@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly model: Model;
   /** Any free one unless given. */
   readonly port?: number;
+  /** As `DROVER_DATABASE` takes it; a file in the data folder unless given. */
+  readonly database?: string;
   /** So that `collectGarbage` works. */
   readonly canCollect?: boolean;
 }
@@ -135,13 +137,19 @@ async function nextLine({ lines, child, logFile }: Output): Promise<string> {
 }
 
 /** The machine's, without settings of Drover or its models that would change what is measured. */
-function environment({ data, model, port = 0 }: ServerOptions): NodeJS.ProcessEnv {
+function environment({
+  data,
+  model,
+  port = 0,
+  database = "sqlite",
+}: ServerOptions): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) => name === "DROVER_BWRAP" || !/^(DROVER|ANTHROPIC|NODE)_/.test(name),
   );
   return {
     ...Object.fromEntries(own),
     DROVER_DATA: data,
+    DROVER_DATABASE: database,
     DROVER_PORT: String(port),
     DROVER_API_KEY: API_KEY,
     DROVER_MODEL_BASE_URL: model.url,

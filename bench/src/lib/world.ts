@@ -11,6 +11,8 @@ export interface World extends AsyncDisposable {
   readonly folder: string;
   readonly model: Model;
   readonly plan: Plan;
+  /** Of a database on a PostgreSQL server for this run; undefined if there is none. */
+  readonly postgresUrl: ((database: string) => string) | undefined;
   newDataFolder(name: string): string;
   startServer(options: Omit<ServerOptions, "model" | "program">): Promise<Server>;
 }
@@ -19,7 +21,7 @@ const SERVER = fileURLToPath(new URL("../../../packages/server", import.meta.url
 /** Below the installed packages, so that the one dependency of the build is found from there. */
 const COPIES = fileURLToPath(new URL("../../../node_modules/.cache/drover/bench", import.meta.url));
 
-export async function createWorld(plan: Plan): Promise<World> {
+export async function createWorld(plan: Plan, postgresSocket?: string): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "drover-bench-"));
   const copy = copyBuild();
   const remove = () => {
@@ -33,6 +35,11 @@ export async function createWorld(plan: Plan): Promise<World> {
     folder,
     model,
     plan,
+    postgresUrl:
+      postgresSocket === undefined
+        ? undefined
+        : (database) =>
+            `postgres://drover@localhost/${database}?host=${encodeURIComponent(postgresSocket)}`,
     newDataFolder: (name) => {
       const data = join(folder, name);
       mkdirSync(data, { mode: 0o700 });
