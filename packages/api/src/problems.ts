@@ -11,23 +11,35 @@ const nameMax = 80;
  * recognise a name.
  */
 export function describeProblems(error: z.ZodError): string {
-  const problems = error.issues.flatMap((issue) => problemsOf(issue, []));
-  const shown = problems.slice(0, problemsMax);
+  const problems = listProblems(error);
+  const shown = problems.slice(0, problemsMax).map(({ message }) => message);
   const more = problems.length - shown.length;
   return more > 0 ? `${shown.join("; ")}; and ${more} more` : shown.join("; ");
 }
 
-function problemsOf(issue: Issue, parent: readonly PropertyKey[]): string[] {
+/** One thing that is wrong. */
+interface Problem {
+  readonly path: readonly PropertyKey[];
+  /** Begins with the path as text. */
+  readonly message: string;
+}
+
+/** What `describeProblems` says, one by one and all of it. */
+export function listProblems(error: z.ZodError): Problem[] {
+  return error.issues.flatMap((issue) => problemsOf(issue, []));
+}
+
+function problemsOf(issue: Issue, parent: readonly PropertyKey[]): Problem[] {
   const path = [...parent, ...issue.path];
   switch (issue.code) {
     case "unrecognized_keys":
-      return issue.keys.map((key) => `${placeOf([...path, key])}: unknown field`);
+      return issue.keys.map((key) => problemAt([...path, key], "unknown field"));
     case "invalid_union":
       return problemsOfUnion(issue, path);
     case "invalid_key":
-      return [`${placeOf(path)}: the key is not valid: ${messageOf(issue.issues)}`];
+      return [problemAt(path, `the key is not valid: ${messageOf(issue.issues)}`)];
     default:
-      return [`${placeOf(path)}: ${lowered(issue.message)}`];
+      return [problemAt(path, lowered(issue.message))];
   }
 }
 
@@ -35,14 +47,18 @@ function problemsOf(issue: Issue, parent: readonly PropertyKey[]): string[] {
 function problemsOfUnion(
   issue: Extract<Issue, { code: "invalid_union" }>,
   path: readonly PropertyKey[],
-): string[] {
+): Problem[] {
   const depths = issue.errors.map((issues) => Math.min(...issues.map((each) => each.path.length)));
   const closest = issue.errors[depths.indexOf(Math.max(...depths))];
   const isAmbiguous = depths.every((depth) => depth === 0);
   if (closest === undefined || isAmbiguous) {
-    return [`${placeOf(path)}: ${expectationOf(issue)}`];
+    return [problemAt(path, expectationOf(issue))];
   }
   return closest.flatMap((each) => problemsOf(each, path));
+}
+
+function problemAt(path: readonly PropertyKey[], what: string): Problem {
+  return { path, message: `${placeOf(path)}: ${what}` };
 }
 
 function expectationOf(issue: Extract<Issue, { code: "invalid_union" }>): string {

@@ -36,7 +36,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "better-sqlite3": ["store", "lib/file-lock.ts"],
   "@anthropic-ai/sdk": ["model", "cli"],
   commander: ["cli"],
-  yaml: ["config", "model", "app/skill-frontmatter.ts"],
+  yaml: ["config", "model", "app/skill-frontmatter.ts", "cli/apply"],
   yauzl: ["lib/archive"],
   yazl: ["lib/archive"],
   "modern-tar": ["lib/archive"],

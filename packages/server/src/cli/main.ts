@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { type Config, loadConfig } from "../config.ts";
 import { VERSION } from "../lib/version.ts";
+import { applyCommand } from "./apply-command.ts";
 import { failureSentence, failureStack } from "./failure.ts";
 import { keysCommand, workspacesCommand } from "./keys-command.ts";
 
@@ -40,6 +41,7 @@ function program(): Command {
       say(report.lines.join("\n"));
       process.exitCode = report.isHealthy ? 0 : 1;
     });
+  drover.addCommand(applyCommand(config));
   drover.addCommand(keysCommand(config, say));
   drover.addCommand(workspacesCommand(config, say));
   drover
