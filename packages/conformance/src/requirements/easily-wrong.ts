@@ -4,6 +4,10 @@ import { requirements } from "../requirement.ts";
 export const easilyWrong = requirements({
   "wrong.1.frames": ["20.1", "No frame lacks its event line, and the last one has its blank line."],
   "wrong.2.headers": ["20.2", "Headers are flushed before the first event."],
+  "wrong.7.conflict": [
+    "20.7",
+    "Conflicts of versions say x-should-retry: false: the official client asks once.",
+  ],
   "wrong.11.list-to-attach": [
     "20.11",
     "The list of events pages deterministically and has what was committed up to the attach of a stream.",
@@ -39,6 +43,10 @@ export const easilyWrong = requirements({
   "wrong.22.system-message": [
     "20.22",
     "A system.message is not allowed among a session's initial events.",
+  ],
+  "wrong.31.retried-create": [
+    "20.31",
+    "A retried create has no idempotency key, and makes one thing all the same.",
   ],
   "wrong.34.primary-thread": [
     "20.34",

@@ -38,6 +38,7 @@ export const eventsTurn: readonly Scenario[] = [
     {
       verifies: [
         "events.turn.order",
+        "choices.turn.order",
         "events.turn.idle-last",
         "events.turn.spans-around",
         "events.stop.end-turn",

@@ -76,6 +76,7 @@ export const streams: readonly Scenario[] = [
         "streams.stays-open",
         "streams.order",
         "streams.queued-twice",
+        "choices.queued.streamed",
         "streams.session",
       ],
       rows: [45],
@@ -226,7 +227,12 @@ export const streams: readonly Scenario[] = [
   scenario(
     "when a session is deleted each of its streams ends with session.deleted",
     {
-      verifies: ["streams.deleted", "events.session.deleted", "wrong.20.deleted"],
+      verifies: [
+        "streams.deleted",
+        "events.session.deleted",
+        "wrong.20.deleted",
+        "choices.deleted.streams",
+      ],
       rows: [41, 45],
     },
     async (t) => {
