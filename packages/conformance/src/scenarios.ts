@@ -13,6 +13,7 @@ import { deploymentRuns } from "./scenarios/deployment-runs.ts";
 import { deploymentUpdates } from "./scenarios/deployment-updates.ts";
 import { deployments } from "./scenarios/deployments.ts";
 import { dreams } from "./scenarios/dreams.ts";
+import { easilyWrong } from "./scenarios/easily-wrong.ts";
 import { endpoints } from "./scenarios/endpoints.ts";
 import { environmentLives } from "./scenarios/environment-lives.ts";
 import { environments } from "./scenarios/environments.ts";
@@ -96,5 +97,6 @@ export const SCENARIOS: readonly Scenario[] = [
   ...dreams,
   ...selfHosted,
   ...outside,
+  ...easilyWrong,
   ...choices,
 ];

@@ -4,13 +4,37 @@ import { requirements } from "../requirement.ts";
 export const easilyWrong = requirements({
   "wrong.1.frames": ["20.1", "No frame lacks its event line, and the last one has its blank line."],
   "wrong.2.headers": ["20.2", "Headers are flushed before the first event."],
+  "wrong.3.bearer": [
+    "20.3",
+    "Keys arrive as Authorization: Bearer, as the official client sends them, and as x-api-key.",
+  ],
+  "wrong.4.arrays": ["20.4", "Arrays arrive as name[]= or as a name that is repeated."],
+  "wrong.4.nulls": ["20.4", "A null in a query arrives as an empty value and is no value."],
+  "wrong.6.interrupted-call": [
+    "20.6",
+    "A call of a worker that is interrupted is closed by a user.tool_result of the server, so that no worker runs it again.",
+  ],
+  "wrong.6.late-result": ["20.6", "A worker's result that comes after the interrupt is refused."],
+  "wrong.7.stale-result": ["20.7", "A result that comes too late is refused with 400, never 409."],
   "wrong.7.conflict": [
     "20.7",
     "Conflicts of versions say x-should-retry: false: the official client asks once.",
   ],
+  "wrong.8.empty-poll": ["20.8", "A poll that finds nothing answers 204 or null."],
+  "wrong.9.heartbeat": ["20.9", "last_heartbeat is compared byte for byte with what was answered."],
+  "wrong.10.secret": ["20.10", "The secret of a work item comes with its poll alone."],
   "wrong.11.list-to-attach": [
     "20.11",
     "The list of events pages deterministically and has what was committed up to the attach of a stream.",
+  ],
+  "wrong.12.beta-headers": [
+    "20.12",
+    "Memory is reached with its own beta header, files, skills and models without any.",
+  ],
+  "wrong.13.last-page": ["20.13", "A list's cursor becomes null at its end."],
+  "wrong.13.schemes": [
+    "20.13",
+    "Sessions have prev_page, models has_more, first_id and last_id, all other lists neither.",
   ],
   "wrong.15.omitted": [
     "20.15",
@@ -44,9 +68,34 @@ export const easilyWrong = requirements({
     "20.22",
     "A system.message is not allowed among a session's initial events.",
   ],
+  "wrong.23.tool-result": ["20.23", "A user.tool_result in a cloud session is rejected."],
+  "wrong.23.resources": ["20.23", "A self-hosted session takes no resources but memory stores."],
+  "wrong.24.idle-worker": ["20.24", "No work is queued for a session that is idle."],
+  "wrong.28.webhooks": [
+    "20.28",
+    "A webhook's secret is standard base64, and its signature is of the exact body.",
+  ],
+  "wrong.29.tombstones": [
+    "20.29",
+    "DELETE answers a tombstone as JSON, and is found gone afterwards.",
+  ],
+  "wrong.29.lists": ["20.29", "Lists always answer an array of data."],
+  "wrong.30.work-paths": ["20.30", "work/poll and work/stats are no work items."],
+  "wrong.30.thread-stream": [
+    "20.30",
+    "A thread's stream is at its own path, which is not that of a session's.",
+  ],
   "wrong.31.retried-create": [
     "20.31",
     "A retried create has no idempotency key, and makes one thing all the same.",
+  ],
+  "wrong.32.memory-resource": [
+    "20.32",
+    "The memory store of a session, which has no id of its own there, is addressed by the store's id.",
+  ],
+  "wrong.33.registries": [
+    "20.33",
+    "Registries are open: betas, headers and models that the server does not know are no error.",
   ],
   "wrong.34.primary-thread": [
     "20.34",

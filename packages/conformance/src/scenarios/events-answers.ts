@@ -51,7 +51,7 @@ export const eventsAnswers: readonly Scenario[] = [
   ),
   scenario(
     "a call that has its answer, and the model's own id of it, cannot be answered",
-    { verifies: ["events.answers.event-ids"] },
+    { verifies: ["events.answers.event-ids", "wrong.7.stale-result"] },
     async (t) => {
       const session = await newSession(t);
       const text = script("- tool: bash\n  input: { command: echo hi }\n- say: done");
@@ -70,7 +70,7 @@ export const eventsAnswers: readonly Scenario[] = [
   ),
   scenario(
     "a user.tool_result is for self-hosted environments",
-    { verifies: ["events.tool-result.self-hosted-only"] },
+    { verifies: ["events.tool-result.self-hosted-only", "wrong.23.tool-result"] },
     async (t) => {
       await refuses(t, { type: "user.tool_result", tool_use_id: "sevt_x" }, /self-hosted/);
       await refuses(t, { type: "user.tool_result" }, /tool_use_id/);

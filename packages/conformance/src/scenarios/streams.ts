@@ -102,7 +102,7 @@ export const streams: readonly Scenario[] = [
   ),
   scenario(
     "a thread's stream shows that thread",
-    { verifies: ["streams.thread"], rows: [45] },
+    { verifies: ["streams.thread", "wrong.30.thread-stream"], rows: [45] },
     async (t) => {
       const session = await newSession(t);
       const [primary] = await all(t.client.beta.sessions.threads.list(session.id));
