@@ -18,6 +18,7 @@ import { endpoints } from "./scenarios/endpoints.ts";
 import { environmentLives } from "./scenarios/environment-lives.ts";
 import { environments } from "./scenarios/environments.ts";
 import { events } from "./scenarios/events.ts";
+import { eventsAccess } from "./scenarios/events-access.ts";
 import { eventsAnswers } from "./scenarios/events-answers.ts";
 import { eventsContent } from "./scenarios/events-content.ts";
 import { eventsCustomTools } from "./scenarios/events-custom-tools.ts";
@@ -70,6 +71,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...events,
   ...eventsContent,
   ...eventsAnswers,
+  ...eventsAccess,
   ...eventsList,
   ...eventsTurn,
   ...eventsErrors,

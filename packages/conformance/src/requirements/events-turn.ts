@@ -70,6 +70,10 @@ export const eventsTurn = requirements({
     "6.5",
     "session.updated leaves out what did not change, and metadata that was cleared to empty.",
   ],
+  "events.session.updated-live": [
+    "6.5",
+    "session.updated is on the stream when the change is made, also while a turn runs.",
+  ],
   "events.session.deleted": ["6.5", "session.deleted is the last event, and its stream ends."],
   "events.session.terminated": [
     "6.5",

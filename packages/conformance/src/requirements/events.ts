@@ -10,6 +10,7 @@ export const events = requirements({
     "6.1",
     "An event of a type that only the server emits, or of no known type, is refused.",
   ],
+  "events.envelope.types": ["6.1", "A history has events of the contract's persisted types only."],
   "events.envelope.id-and-type": ["6.1", "Every persisted event has an id and a type."],
   "events.envelope.server-time": [
     "6.1",
@@ -87,6 +88,10 @@ export const events = requirements({
     "6.3",
     "An interrupt answers running tool calls with an error result and does not wait for their end.",
   ],
+  "events.interrupt.with-input": [
+    "6.3",
+    "An interrupt of an idle session ends the messages that came before it, not those behind it.",
+  ],
   "events.interrupt.waiting-calls": [
     "6.3",
     "An interrupt ends the wait for a client's answers, which are refused afterwards.",
@@ -143,6 +148,11 @@ export const events = requirements({
     "6.3",
     "A system.message is refused for models that take no system turns within a conversation.",
   ],
+  "events.access.workspace": [
+    "1.1",
+    "Events of another workspace's session are not found, as if it were not there.",
+  ],
+  "events.access.read-only": ["1.1", "A key that may only read sends no events: 403."],
   "events.answers.event-ids": ["6.3", "Calls are answered by event ids, never by the model's ids."],
   "events.answers.routed": [
     "6.3",
