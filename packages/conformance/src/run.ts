@@ -18,7 +18,10 @@ export interface Result {
   readonly reason?: string;
 }
 
-/** Runs all scenarios, several at once; results are in the order of the scenarios. Never rejects. */
+/**
+ * Runs all scenarios, several at once; results are in the order of the scenarios. Streams that are still
+ * open then are closed. Never rejects.
+ */
 export async function runScenarios(
   target: Target,
   scenarios: readonly Scenario[],
@@ -32,6 +35,7 @@ export async function runScenarios(
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
+  target.close();
   return results;
 }
 

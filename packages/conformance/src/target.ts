@@ -34,6 +34,7 @@ export class Target {
   /** The official client with one attempt a call, so that a refusal is seen once. */
   readonly client: Anthropic;
   readonly #shared = new Map<string, Promise<unknown>>();
+  readonly #streams = new Set<AbortController>();
   readonly #run = crypto.randomUUID().slice(0, 8);
   #count = 0;
 
@@ -85,6 +86,16 @@ export class Target {
     const isJson = response.headers.get("content-type")?.includes("json") === true;
     const parsed: unknown = isJson && text !== "" ? JSON.parse(text) : undefined;
     return { status: response.status, headers: response.headers, text, body: parsed };
+  }
+
+  /** Has the stream of this controller closed at the end of the run, if its scenario did not come to it. */
+  closeAtEnd(stream: AbortController): void {
+    this.#streams.add(stream);
+  }
+
+  /** Closes what failed scenarios have left open. */
+  close(): void {
+    for (const stream of this.#streams) stream.abort();
   }
 
   /** A name that nothing else on the server has. */

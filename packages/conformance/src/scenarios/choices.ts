@@ -36,7 +36,10 @@ export const choices: readonly Scenario[] = [
     { verifies: ["choices.queued.listed", "choices.queued.created-at"], rows: [47] },
     async (t) => {
       const { session, watch } = await busySession(t);
-      const waiting = [await sendText(t, session.id, "one"), await sendText(t, session.id, "two")];
+      const waiting = [
+        await sendText(t, session.id, script("- say: one")),
+        await sendText(t, session.id, "two"),
+      ];
       const list = (query: object) => all(t.client.beta.sessions.events.list(session.id, query));
       const forward = await list({});
       assert.deepEqual(idsOf(forward).slice(-2), waiting);

@@ -31,6 +31,7 @@ export class WireStream {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<WireStream> {
     const abort = new AbortController();
+    t.closeAtEnd(abort);
     const response = await fetch(`${t.options.baseUrl}${path}`, {
       headers: { authorization: `Bearer ${t.options.apiKey}`, ...headers },
       signal: abort.signal,

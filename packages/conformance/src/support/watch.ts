@@ -22,6 +22,7 @@ export class Watch {
   readonly #stream: Stream<StreamEvent>;
   readonly #reading: Promise<void>;
   #heard = Promise.withResolvers<void>();
+  #failure: unknown;
   #isOver = false;
 
   private constructor(stream: Stream<StreamEvent>) {
@@ -38,6 +39,7 @@ export class Watch {
       threadId === undefined
         ? await sessions.events.stream(sessionId, query)
         : await sessions.threads.events.stream(threadId, { session_id: sessionId, ...query });
+    t.closeAtEnd(stream.controller);
     return new Watch(stream as Stream<StreamEvent>);
   }
 
@@ -48,6 +50,7 @@ export class Watch {
         const event = this.seen[at];
         if (event !== undefined && matches(event)) return event;
       }
+      if (this.#failure !== undefined) throw this.#failure;
       assert(!this.#isOver, `the stream ended after ${this.#types()}`);
       await this.#next();
     }
@@ -91,6 +94,8 @@ export class Watch {
         this.seen.push(event);
         this.#wake();
       }
+    } catch (error) {
+      this.#failure = error;
     } finally {
       this.#isOver = true;
       this.#wake();

@@ -237,6 +237,7 @@ test("a log that cannot be folded still ends in a visible error, for every messa
     "user.message",
     "session.error",
     "session.thread_status_idle",
+    "session.usage",
     "session.status_idle",
   ]);
   expect(await brain.store.events.getInbox(key)).toEqual([]);

@@ -31,6 +31,7 @@ export async function showFailure(claim: Claim, deps: DriveDeps): Promise<void> 
       retry_status: { type: "exhausted" },
     }),
     draft(drafting, "session.thread_status_idle", { public: { ...names, ...ENDING }, private: {} }),
+    draft(drafting, "session.usage", { public: { usage: session.totals.usage }, private: {} }),
     draft(drafting, "session.status_idle", { public: ENDING, private: {} }),
   ];
   await deps.store.write((tx) =>
