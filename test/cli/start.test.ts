@@ -36,6 +36,15 @@ test("a second server on a folder is refused with a sentence", async () => {
   expect(second).toEqual({ status: 1, lines: [expect.stringContaining(first.data)] });
 });
 
+test("an encryption key that is none is refused with a sentence that does not hold it", () => {
+  const refused = serve({ DROVER_ENCRYPTION_KEY: "canary" });
+  expect(refused).toEqual({
+    status: 1,
+    lines: [expect.stringMatching(/^Key 1 of 1 in DROVER_ENCRYPTION_KEY is not usable: /)],
+  });
+  expect(refused.lines.join()).not.toContain("canary");
+});
+
 test("a taken port is refused with a sentence that names it", async () => {
   const holder = createServer();
   onTestFinished(() => {

@@ -49,7 +49,8 @@ function program(): Command {
     .description("put stored secrets under a new encryption key, while servers run")
     .action(async () => {
       const { rotateEncryptionKey } = await import("./rotate-encryption-key.ts");
-      say(await rotateEncryptionKey(config(), () => process.stderr.write(".")));
+      const dot = (renewed: number) => renewed > 0 && process.stderr.write(".");
+      say(await rotateEncryptionKey(config(), dot));
     });
   drover
     .command("demo")

@@ -24,7 +24,8 @@ export function authenticate(keys: Pick<Keys, "authenticate">): MiddlewareHandle
   };
 }
 
-function presentedKey(c: AppContext): string {
+/** The key that the request holds, whether or not it opens anything. Rejects where there is none. */
+export function presentedKey(c: AppContext): string {
   const authorization = c.req.header("authorization");
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
   const apiKey = c.req.header("x-api-key")?.trim();

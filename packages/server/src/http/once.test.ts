@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { DELIVERED_KEPT_MS } from "./once.ts";
 import { openWorld, type World } from "./world.testsuite.ts";
@@ -52,6 +53,25 @@ test("an attempt that is still under way when its retry comes counts once", asyn
   const ids = await Promise.all([create(world, attempt(0)), create(world, attempt(1))]);
   expect(new Set(ids).size).toBe(1);
   expect(await agentCount(world)).toBe(1);
+});
+
+test("what is stored of a request can be made of its body with the caller's key alone", async () => {
+  const world = await openWorld();
+  await create(world, attempt(0));
+  const [stored] = await world.store.apiKeys.list(world.workspaceId);
+  const isFound = async (key: string) => {
+    const hash = createHmac("sha256", key);
+    hash.update(JSON.stringify(["POST", "/v1/agents", "", null])).update(JSON.stringify(AGENT));
+    const digest = hash.digest("hex");
+    const since = new Date(0).toISOString();
+    return world.store.write(async (tx) => {
+      const found = await tx.answeredRequests.find(world.workspaceId, digest, since);
+      return found !== undefined;
+    });
+  };
+  expect(await isFound(world.key)).toBe(true);
+  expect(await isFound(stored?.key_sha256 ?? "")).toBe(false);
+  expect(await isFound(stored?.id ?? "")).toBe(false);
 });
 
 test("requests without a count or a key are never taken for one another", async () => {

@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { InvalidRequestError } from "../core/errors.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import { failPoint } from "../lib/fail-point.ts";
+import { presentedKey } from "./auth.ts";
 import type { AppContext } from "./context.ts";
 import { Deliveries } from "./deliveries.ts";
 
@@ -92,10 +93,9 @@ function keyOf(
   const key = idempotencyKey(c);
   if (key === undefined && attempt === undefined) return undefined;
   const { pathname, search } = new URL(c.req.url);
-  const hash = createHash("sha256");
-  hash.update(
-    JSON.stringify([c.get("principal").keyId, c.req.method, pathname, search, key ?? null]),
-  );
+  // Under the caller's key, which is stored nowhere: bodies hold secrets, and some could be guessed.
+  const hash = createHmac("sha256", presentedKey(c));
+  hash.update(JSON.stringify([c.req.method, pathname, search, key ?? null]));
   if (key === undefined && body !== undefined) hash.update(body);
   return hash.digest("hex");
 }

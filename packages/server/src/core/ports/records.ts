@@ -163,7 +163,7 @@ export interface ApiKeyWriter extends ApiKeys {
 /** The answer of a POST that took effect, so that its retry gets the same one. */
 export interface AnsweredRequest {
   readonly workspace_id: string;
-  /** Digest of credential, path and body, or of credential, path and `Idempotency-Key`. */
+  /** Digest under the credential, of path and body or of path and `Idempotency-Key`. */
   readonly request_key: string;
   /** `X-Stainless-Retry-Count` of the attempt that took effect. */
   readonly attempt: number;
