@@ -7,6 +7,7 @@ import { agents } from "./scenarios/agents.ts";
 import { choices } from "./scenarios/choices.ts";
 import { credentialLives } from "./scenarios/credential-lives.ts";
 import { credentialUpdates } from "./scenarios/credential-updates.ts";
+import { credentialUse } from "./scenarios/credential-use.ts";
 import { credentialValidation } from "./scenarios/credential-validation.ts";
 import { credentials } from "./scenarios/credentials.ts";
 import { deploymentRuns } from "./scenarios/deployment-runs.ts";
@@ -88,6 +89,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...credentials,
   ...credentialUpdates,
   ...credentialLives,
+  ...credentialUse,
   ...credentialValidation,
   ...memoryStores,
   ...memories,

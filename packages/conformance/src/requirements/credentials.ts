@@ -112,6 +112,10 @@ export const credentials = requirements({
   "credentials.list.paged": ["9", "Credentials are paged, each is seen once."],
   "credentials.list.order": ["21a", "Credentials are listed newest first."],
   "credentials.list.unknown": ["9", "Credentials of a vault that there is not are not found."],
+  "credentials.placeholder": [
+    "9",
+    "A sandbox has a variable of each environment_variable credential, and never its secret.",
+  ],
   "credentials.validate.object": [
     "9",
     "Validating answers `type: vault_credential_validation` with both ids, validated_at and has_refresh_token.",
