@@ -107,7 +107,8 @@ export const memories: readonly Scenario[] = [
       const make = async () => {
         for (let path = rest.pop(); path !== undefined; path = rest.pop()) await create(path, "");
       };
-      await Promise.all([make(), make()]);
+      // Many at once: an engine commits what waits together.
+      await Promise.all(Array.from({ length: 24 }, make));
       await refused(create("/more"), INVALID);
       await memories.delete(first.id, inStore);
       await create("/more");
