@@ -6,7 +6,6 @@ import { newStore, storesOf } from "../support/memory.ts";
 
 const MISSING = { status: 404, type: "not_found_error" };
 const INVALID = { status: 400, type: "invalid_request_error" };
-const NOT_IN_SESSIONS = "sessions do not mount memory stores yet";
 
 export const memoryStores: readonly Scenario[] = [
   scenario(
@@ -251,7 +250,6 @@ export const memoryStores: readonly Scenario[] = [
     {
       verifies: ["memory-stores.archived.attach"],
       rows: [105],
-      deferred: NOT_IN_SESSIONS,
     },
     async (t) => {
       const { id } = await newStore(t);
@@ -267,7 +265,6 @@ export const memoryStores: readonly Scenario[] = [
     {
       verifies: ["memory-stores.mount.slug", "memory-stores.mount.rename"],
       rows: [105],
-      deferred: NOT_IN_SESSIONS,
     },
     async (t) => {
       const { id } = await storesOf(t).create({ name: "User -- Notes_2" });
