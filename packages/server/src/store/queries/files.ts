@@ -79,7 +79,7 @@ export async function deleteFile(
   workspaceId: string,
   id: string,
 ): Promise<void> {
-  await deleteFiles(tx, sql`workspace_id = ${workspaceId} and id = ${id}`);
+  await deleteFiles(tx, workspaceId, sql`id = ${id}`);
 }
 
 export async function deleteFilesOfSession(
@@ -87,12 +87,16 @@ export async function deleteFilesOfSession(
   workspaceId: string,
   sessionId: string,
 ): Promise<void> {
-  await deleteFiles(tx, sql`workspace_id = ${workspaceId} and session_id = ${sessionId}`);
+  await deleteFiles(tx, workspaceId, sql`session_id = ${sessionId}`);
 }
 
-async function deleteFiles(tx: SqlTransaction, condition: Query): Promise<void> {
-  await addLooseBlobsOf(tx, sql`files`, condition);
-  await tx.db.all(sql`delete from files where ${condition}`);
+async function deleteFiles(
+  tx: SqlTransaction,
+  workspaceId: string,
+  condition: Query,
+): Promise<void> {
+  await addLooseBlobsOf(tx, sql`files`, sql`workspace_id = ${workspaceId} and ${condition}`);
+  await tx.db.all(sql`delete from files where workspace_id = ${workspaceId} and ${condition}`);
 }
 
 /** See `FileWriter.isReferenced`. */
