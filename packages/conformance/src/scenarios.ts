@@ -30,6 +30,7 @@ import { eventsPermissions } from "./scenarios/events-permissions.ts";
 import { eventsThreads } from "./scenarios/events-threads.ts";
 import { eventsTurn } from "./scenarios/events-turn.ts";
 import { files } from "./scenarios/files.ts";
+import { isolation } from "./scenarios/isolation.ts";
 import { memories } from "./scenarios/memories.ts";
 import { memoryLists } from "./scenarios/memory-lists.ts";
 import { memoryStores } from "./scenarios/memory-stores.ts";
@@ -54,6 +55,7 @@ import { vaults } from "./scenarios/vaults.ts";
 export const SCENARIOS: readonly Scenario[] = [
   ...transport,
   ...endpoints,
+  ...isolation,
   ...agents,
   ...agentReads,
   ...agentTools,
