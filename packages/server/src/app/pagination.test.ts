@@ -102,6 +102,8 @@ describe("a cursor opens only where it was sealed", () => {
     ["tampered at the start", {}, `x${sealed.slice(1)}`],
     ["tampered at the end", {}, `${sealed.slice(0, -2)}${last}${sealed.at(-1)}`],
     ["cut", {}, sealed.slice(0, 10)],
+    ["a letter too many", {}, `${sealed}x`],
+    ["padded", {}, `${sealed}=`],
     ["empty", {}, ""],
     ["no base64", {}, "%%%"],
   ])("%s", (_, other, text) => {

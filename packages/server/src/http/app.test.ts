@@ -191,6 +191,12 @@ describe("errors", () => {
     );
   });
 
+  test("does not send back at length what was asked for", async () => {
+    const world = await openWorld();
+    const { status, body } = await world.request("GET", `/v1/agents/${"a".repeat(10_000)}`);
+    expect([status, body.error.message.length]).toEqual([404, 2_001]);
+  });
+
   test.each([
     ["PUT", "/v1/agents/agent_1", "GET, HEAD, POST"],
     ["DELETE", "/v1/agents", "GET, HEAD, POST"],

@@ -26,7 +26,7 @@ import { authenticate } from "./auth.ts";
 import type { AppEnv, HttpLog } from "./context.ts";
 import { respondUnrouted, respondWithError } from "./errors.ts";
 import { createWrite } from "./once.ts";
-import { refuseNul } from "./paths.ts";
+import { refuseOddPaths } from "./paths.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { credentialRoutes } from "./routes/credentials.ts";
 import { environmentRoutes } from "./routes/environments.ts";
@@ -81,7 +81,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   app.route("/", healthRoutes(store, shutdown));
   app.route("/", openApiRoutes());
   const keys = createKeys({ store, newId });
-  app.use("/v1/*", authenticate(keys), checkVersion(), refuseNul());
+  app.use("/v1/*", authenticate(keys), checkVersion(), refuseOddPaths());
   mountResources(app, deps, keys);
   app.route("/", unbuiltRoutes());
   return app;

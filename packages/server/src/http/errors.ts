@@ -23,6 +23,8 @@ const STATUS: Readonly<Record<ErrorType, number>> = {
 /** The official client asks again on 409 and 501 although the answer cannot change. */
 const NEVER_RETRY: ReadonlySet<number> = new Set([409, 501]);
 
+/** Characters: what a client sends, such as an id, is not sent back at any length. */
+const MESSAGE_MAX = 2_000;
 const PATH_SHOWN_MAX = 200;
 
 /** The one place where an error becomes a response. A bug says nothing of itself to the caller. */
@@ -45,17 +47,17 @@ export function respondUnrouted(c: AppContext): Response {
   const methods = methodsAt(c.req.path);
   if (methods.length === 0) return respondNotFound(c);
   c.header("allow", methods.join(", "));
-  const message = `${c.req.method} is not a method of ${shortened(c.req.path)}: use ${methods.join(", ")}`;
+  const message = `${c.req.method} is not a method of ${shortened(c.req.path, PATH_SHOWN_MAX)}: use ${methods.join(", ")}`;
   return errorResponse(c, 405, envelope(c, "invalid_request_error", message));
 }
 
 export function respondNotFound(c: AppContext): Response {
-  const message = `there is no ${c.req.method} ${shortened(c.req.path)} here`;
+  const message = `there is no ${c.req.method} ${shortened(c.req.path, PATH_SHOWN_MAX)} here`;
   return errorResponse(c, 404, envelope(c, "not_found_error", message));
 }
 
-function shortened(path: string): string {
-  return path.length <= PATH_SHOWN_MAX ? path : `${path.slice(0, PATH_SHOWN_MAX)}…`;
+function shortened(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max)}…`;
 }
 
 /** The body that stands for an error on a stream whose status is already sent. */
@@ -80,7 +82,8 @@ function bodyOf(error: PlatformError, c: AppContext): ErrorBody {
 }
 
 function envelope(c: AppContext, type: ErrorType, message: string): ErrorBody {
-  return { type: "error", request_id: c.get("requestId") ?? null, error: { type, message } };
+  const error = { type, message: shortened(message, MESSAGE_MAX) };
+  return { type: "error", request_id: c.get("requestId") ?? null, error };
 }
 
 function errorResponse(c: AppContext, status: number, body: ErrorBody): Response {

@@ -42,6 +42,23 @@ test("a client that goes away within its body is no failure of ours", async () =
   expect(world.logged).toEqual([]);
 });
 
+test.each(["%2e%2e", "..", ".%2E", "%2e", "x/.."])(
+  "%s in a path does not make its parent of it",
+  async (segment) => {
+    const world = await openWorld();
+    const { port } = await world.listen();
+    const { agent } = await world.prepare();
+    const ask = (path: string) =>
+      exchange(
+        port,
+        `POST ${path}/archive HTTP/1.1\r\nhost: x\r\nx-api-key: ${world.key}\r\nconnection: close\r\n\r\n`,
+      );
+    expect(await ask(`/v1/agents/${agent}/versions/${segment}`)).toMatch(/^HTTP\/1\.1 404 /);
+    expect((await world.request("GET", `/v1/agents/${agent}`)).body.archived_at).toBeNull();
+    expect(await ask(`/v1/agents/${agent}`)).toMatch(/^HTTP\/1\.1 200 /);
+  },
+);
+
 test("rejects when the port is taken", async () => {
   const world = await openWorld();
   const { port } = await world.listen();

@@ -101,31 +101,46 @@ function expanded(template: Template, source: string): Template[] {
     const all = /^allOf\(\[(.*)\]\)$/.exec(expression)?.[1];
     if (all !== undefined)
       return itemsOf(all)
-        .map((item) => pieceOf(item, source))
+        .map((item) => pieceOf(item, { source, start }))
         .join(" and ");
-    return pieceOf(expression, source, hole);
+    return pieceOf(expression, { source, start }, hole);
   });
   return whole === text ? [template] : expanded({ text: whole, start }, source);
 }
 
 /** The text of a constant, or of what a function returns, if it is one piece of SQL. */
-function pieceOf(expression: string, source: string, otherwise = "⟦sql⟧"): string {
-  const name = /^\w+/.exec(expression)?.[0];
-  const call = expression === name ? "" : String.raw`\([^)]*\)`;
-  if (
-    name === undefined ||
-    !new RegExp(`^${name}${call === "" ? "" : String.raw`\(.*\)`}$`).test(expression)
-  ) {
-    return otherwise;
-  }
-  const declared =
-    call === ""
-      ? new RegExp(String.raw`\nconst ${name} = (?=sql\x60)`)
-      : new RegExp(String.raw`\nfunction ${name}\([^\n]*\): Query \{\n {2}return (?=sql\x60)`);
-  const found = declared.exec(source);
-  if (found === null) return otherwise;
-  const start = found.index + found[0].length;
-  return templatesOf(source).find((template) => template.start === start)?.text ?? otherwise;
+function pieceOf(expression: string, file: SourceBefore, otherwise = "⟦sql⟧"): string {
+  const [, name, call] = /^(\w+)(\(.*\))?$/.exec(expression) ?? [];
+  if (name === undefined) return otherwise;
+  const start = call === undefined ? startOfConstant(name, file) : startOfFunction(name, file);
+  if (start === undefined) return otherwise;
+  return templatesOf(file.source).find((template) => template.start === start)?.text ?? otherwise;
+}
+
+interface SourceBefore {
+  readonly source: string;
+  /** Where the statement stands. */
+  readonly start: number;
+}
+
+function startOfFunction(name: string, { source }: SourceBefore): number | undefined {
+  const head = String.raw`\nfunction ${name}\([^\n]*\): Query \{\n {2}return (?=sql\x60)`;
+  return endOf(new RegExp(head).exec(source));
+}
+
+/** Of the file, or of the function that the statement stands in. */
+function startOfConstant(name: string, { source, start }: SourceBefore): number | undefined {
+  const ofFile = new RegExp(String.raw`\nconst ${name} = (?=sql\x60)`).exec(source);
+  if (ofFile !== null) return endOf(ofFile);
+  const body = source.lastIndexOf("\n}", start);
+  const own = new RegExp(String.raw`\n +const ${name} = (?=sql\x60)`).exec(
+    source.slice(body, start),
+  );
+  return own === null ? undefined : body + own.index + own[0].length;
+}
+
+function endOf(match: RegExpExecArray | null): number | undefined {
+  return match === null ? undefined : match.index + match[0].length;
 }
 
 /** The items of a list that are always in it; others may be absent. */
