@@ -50,10 +50,14 @@ import { skills } from "./scenarios/skills.ts";
 import { streams } from "./scenarios/streams.ts";
 import { streamsPreviews } from "./scenarios/streams-previews.ts";
 import { transport } from "./scenarios/transport.ts";
+import { transportAnswers } from "./scenarios/transport-answers.ts";
+import { transportLists } from "./scenarios/transport-lists.ts";
 import { vaults } from "./scenarios/vaults.ts";
 
 export const SCENARIOS: readonly Scenario[] = [
   ...transport,
+  ...transportAnswers,
+  ...transportLists,
   ...endpoints,
   ...isolation,
   ...agents,
