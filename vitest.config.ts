@@ -1,10 +1,11 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * Four projects, by what they need:
+ * Five projects, by what they need:
  * - unit: nothing but Node; beside the source.
  * - contract: real files, real processes, a real sandbox, a real PostgreSQL (`*.contract.test.ts` beside the source).
  * - system: a started server, black box, under `test/`.
+ * - conformance: a started server on each engine against the whole contract, and the fuzz of its routes.
  * - faults: the kill campaign, under `test/faults`.
  */
 const source = {
@@ -41,9 +42,20 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/faults/**"],
+          exclude: ["test/{faults,conformance,fuzz}/**"],
           globalSetup: POSTGRES,
           testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        ...source,
+        test: {
+          name: "conformance",
+          include: ["test/{conformance,fuzz}/**/*.test.ts"],
+          globalSetup: POSTGRES,
+          testTimeout: 300_000,
           hookTimeout: 120_000,
           fileParallelism: false,
         },

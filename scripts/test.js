@@ -27,6 +27,7 @@ const env = toolEnvironment(node);
 
 await stages.run("check", check);
 const build = await stages.run("build", () => succeed(node, ["scripts/build.js"]));
+await stages.run("build conformance", () => succeed(node, ["scripts/build-conformance.js"]));
 const noSandbox = await sandboxProblem(build.failed > 0);
 
 await stages.run("scripts", scripts);
@@ -35,6 +36,7 @@ const withoutPostgres = postgresExclusions();
 if (noSandbox === undefined) {
   await stages.run("contract", () => vitest("contract", withoutPostgres));
   await stages.run("system", () => vitest("system", withoutPostgres));
+  await stages.run("conformance", () => vitest("conformance", withoutPostgres));
   await stages.run("faults", () => vitest("faults"));
 } else {
   const withoutSandbox = ["hands/**", "cli/doctor*"].flatMap((path) => [
@@ -44,7 +46,7 @@ if (noSandbox === undefined) {
   await stages.run("contract, no sandbox", () =>
     vitest("contract", [...withoutSandbox, ...withoutPostgres]),
   );
-  stages.skip("hands, system, faults", noSandbox, PROVES_ALL);
+  stages.skip("hands, system, conformance, faults", noSandbox, PROVES_ALL);
 }
 process.exitCode = stages.report();
 

@@ -21,19 +21,11 @@ something fails that should not.
 
 /** Gives the exit code. */
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      "base-url": { type: "string" },
-      "api-key": { type: "string" },
-      model: { type: "string", default: "offline/script" },
-      scripted: { type: "boolean", default: false },
-      "read-only-key": { type: "string" },
-      "other-key": { type: "string" },
-      only: { type: "string", default: "" },
-      help: { type: "boolean", default: false },
-    },
-  });
+  const values = optionsOf(args);
+  if (typeof values === "string") {
+    process.stderr.write(`${values}\n\n${USAGE}`);
+    return 2;
+  }
   const { "base-url": baseUrl, "api-key": apiKey, model, only } = values;
   if (values.help || baseUrl === undefined || apiKey === undefined) {
     process.stdout.write(USAGE);
@@ -58,4 +50,27 @@ async function main(args: readonly string[]): Promise<number> {
   return isGreen(results) ? 0 : 1;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+/** A sentence about what is wrong with them instead, if something is. */
+function optionsOf(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        "base-url": { type: "string" },
+        "api-key": { type: "string" },
+        model: { type: "string", default: "offline/script" },
+        scripted: { type: "boolean", default: false },
+        "read-only-key": { type: "string" },
+        "other-key": { type: "string" },
+        only: { type: "string", default: "" },
+        help: { type: "boolean", default: false },
+      },
+    });
+    return values;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+// Scenarios that were cut off may leave streams open, which would keep the process.
+process.exit(await main(process.argv.slice(2)));
