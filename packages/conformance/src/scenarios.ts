@@ -43,8 +43,10 @@ import { selfHosted } from "./scenarios/self-hosted.ts";
 import { sessionAttachments } from "./scenarios/session-attachments.ts";
 import { sessionChanges } from "./scenarios/session-changes.ts";
 import { sessionLists } from "./scenarios/session-lists.ts";
+import { sessionOverrides } from "./scenarios/session-overrides.ts";
 import { sessionResources } from "./scenarios/session-resources.ts";
 import { sessionThreads } from "./scenarios/session-threads.ts";
+import { sessionTurns } from "./scenarios/session-turns.ts";
 import { sessions } from "./scenarios/sessions.ts";
 import { skills } from "./scenarios/skills.ts";
 import { streams } from "./scenarios/streams.ts";
@@ -70,6 +72,8 @@ export const SCENARIOS: readonly Scenario[] = [
   ...environments,
   ...environmentLives,
   ...sessions,
+  ...sessionOverrides,
+  ...sessionTurns,
   ...sessionChanges,
   ...sessionLists,
   ...sessionResources,

@@ -43,6 +43,7 @@ export const sessionAttachments: readonly Requirement[] = requirements({
   ],
   "resources.memory.access": ["5.2", "Access is read_write unless read_only is asked for."],
   "resources.memory.instructions": ["5.2", "Instructions have at most 4096 characters."],
+  "resources.quota.instructions": ["16", "Instructions for a memory store have 4096 characters."],
   "resources.memory.archived": ["5.2", "An archived memory store cannot be used for new sessions."],
   "resources.memory.unknown": ["5.2", "A memory store that is not there is refused."],
   "resources.memory.max": ["5.2", "A session has at most 8 memory stores."],

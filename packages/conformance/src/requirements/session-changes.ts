@@ -56,6 +56,11 @@ export const sessionChanges: readonly Requirement[] = requirements({
   ],
   "sessions.update.budget-removed": ["5.3", "A removed budget cannot come back."],
   "sessions.create.budget": ["5.2", "A session may be made with a budget, which it shows."],
+  "sessions.object.money": ["5.1", "Amounts of money are whole minor units as text, in USD."],
+  "sessions.create.budget-amount": [
+    "20",
+    "An amount that is no text of whole minor units is refused.",
+  ],
   "sessions.update.immutable": ["5.3", "What an update cannot change is refused by name."],
 
   "sessions.list.default-order": ["5.4", "Sessions are listed newest first."],

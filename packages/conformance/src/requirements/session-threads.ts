@@ -32,6 +32,7 @@ export const sessionThreads: readonly Requirement[] = requirements({
     "20",
     "The primary thread's own status events are the first thread-status events of the history.",
   ],
+  "threads.archive-child": ["5.7", "Archiving a child thread answers the thread."],
   "threads.children": [
     "5.7",
     "A session whose agent delegates has child threads beside the primary one.",

@@ -93,6 +93,14 @@ export const sessions: readonly Requirement[] = requirements({
     "Clearing mcp_servers that the tools still reference is refused.",
   ],
 
+  "sessions.override.skills-need-tools": [
+    "5.2",
+    "Clearing the tools is refused while the session has skills.",
+  ],
+  "sessions.quota.metadata": ["16", "Metadata of a session has 16 pairs of 64 and 512 characters."],
+  "sessions.quota.initial-events": ["16", "A session is made with at most 50 initial events."],
+  "sessions.quota.system": ["16", "A system prompt in overrides has at most 100,000 characters."],
+
   "sessions.initial.running": ["21a", "A session with initial events is born running."],
   "sessions.initial.turn": ["5.2", "Initial events start a turn."],
   "sessions.initial.order": ["5.2", "Initial events are processed in order."],
@@ -114,6 +122,20 @@ export const sessions: readonly Requirement[] = requirements({
     "User input leads to status_running and, at its end, to status_idle with a stop reason.",
   ],
   "sessions.turn.again": ["16", "After end_turn the next input starts another turn."],
+  "sessions.turn.ends": ["16", "end_turn, refusal and retries_exhausted end a turn."],
+  "sessions.life.rescheduling": [
+    "16",
+    "A running session may be rescheduled, and runs on after it.",
+  ],
+  "sessions.object.outcomes": ["5.1", "A session has one outcome evaluation for each outcome."],
+  "sessions.object.outcome-open": [
+    "5.1",
+    "An evaluation's iteration counts from 0, and completed_at is null until it is over.",
+  ],
+  "sessions.object.roster": [
+    "5.1",
+    "The agents that a session's agent delegates to are whole definitions in its snapshot.",
+  ],
   "sessions.life.terminated-final": ["16", "A terminated session stays so and takes no input."],
   "sessions.turn.requires-action": ["16", "requires_action suspends a turn until it is answered."],
   "sessions.turn.budget-reached": ["16", "budget_reached pauses a turn until the budget changes."],

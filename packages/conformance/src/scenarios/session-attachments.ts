@@ -133,6 +133,7 @@ const memoryStores: readonly Scenario[] = [
         "resources.life.snapshot",
         "resources.memory.access",
         "resources.memory.instructions",
+        "resources.quota.instructions",
       ],
       rows: [33],
     },

@@ -166,10 +166,29 @@ export const sessionChanges: readonly Scenario[] = [
   ),
 
   scenario(
+    "amounts of money are text of whole minor units",
+    { verifies: ["sessions.create.budget-amount"], rows: [38] },
+    async (t) => {
+      const { id } = await newSession(t);
+      const update = (amount: unknown, currency = "USD") => {
+        const budget = { type: "limit", max_list_cost: { amount, currency } };
+        return t.request("POST", `/v1/sessions/${id}`, { body: { budget } });
+      };
+      for (const amount of [2500, "025", "25.00", "-1", ""]) {
+        assertRefused(await update(amount), { status: 400, says: /amount/ });
+      }
+      assertRefused(await update("2500", "EUR"), { status: 400, says: /currency/ });
+      // A good amount gets as far as the session, which has no budget to replace.
+      assertRefused(await update("2500"), { status: 400, code: "budget_create_only" });
+    },
+  ),
+
+  scenario(
     "a budget is shown, raised and removed for good",
     {
       verifies: [
         "sessions.create.budget",
+        "sessions.object.money",
         "sessions.update.budget-replace",
         "sessions.update.budget-not-raised",
         "sessions.update.budget-removed",

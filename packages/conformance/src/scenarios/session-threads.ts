@@ -150,7 +150,11 @@ export const sessionThreads: readonly Scenario[] = [
 
   scenario(
     "an agent that delegates has child threads",
-    { verifies: ["threads.children"], rows: [71], deferred: "delegation is not built yet" },
+    {
+      verifies: ["threads.children", "threads.archive-child"],
+      rows: [71, 74],
+      deferred: "delegation is not built yet",
+    },
     async (t) => {
       const helper = await newAgent(t);
       const agent = await newAgent(t, {
@@ -159,7 +163,10 @@ export const sessionThreads: readonly Scenario[] = [
       const { id } = await newSession(t, { agent: agent.id });
       await runTurn(t, id, "Ask your helper to say hello.");
       const threads = await all(t.client.beta.sessions.threads.list(id));
-      assert.ok(threads.some(({ parent_thread_id }) => parent_thread_id !== null));
+      const child = threads.find(({ parent_thread_id }) => parent_thread_id !== null);
+      assert.ok(child !== undefined, "there is no child thread");
+      const archived = await t.client.beta.sessions.threads.archive(child.id, { session_id: id });
+      assert.notEqual(archived.archived_at, null);
     },
   ),
 ];
