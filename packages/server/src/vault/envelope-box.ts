@@ -5,8 +5,8 @@ import { type EncryptionKey, KEY_BYTES } from "./encryption-key.ts";
 
 /** The keys of an installation; never without one. */
 export interface KeyRing {
-  /** The first seals, all open. Looks for keys that came since, where they may come. */
-  keys(): readonly [EncryptionKey, ...EncryptionKey[]];
+  /** The first seals, all open. Looks for keys that came since, and all the more for `wantedId`. */
+  keys(wantedId?: string): readonly [EncryptionKey, ...EncryptionKey[]];
 }
 
 const VERSION = "v1";
@@ -26,7 +26,7 @@ export function createEnvelopeBox(ring: KeyRing): RotatingSecretBox {
   };
   const openEnvelope = (sealed: string): { dataKey: Buffer; keyId: string; content: string } => {
     const [version, keyId = "", envelope = "", content = "", ...rest] = sealed.split(".");
-    const key = ring.keys().find(({ id }) => id === keyId);
+    const key = ring.keys(keyId).find(({ id }) => id === keyId);
     if (version !== VERSION || rest.length > 0 || key === undefined) throw unopenable();
     return { dataKey: decrypt(key.bytes, envelope, placeOfKey(keyId)), keyId, content };
   };

@@ -1,4 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -36,6 +44,22 @@ test("a key that another process added is met when it is needed", async () => {
   const sealed = after.seal(new Secret("text"), "place");
   expect(before.open(sealed, "place").reveal()).toBe("text");
   expect(before.currentKeyId()).toBe(after.currentKeyId());
+});
+
+test("a key is found that came without the file seeming to have changed", async () => {
+  const path = temporaryPath();
+  const line = (fill: number) => `${Buffer.alloc(32, fill).toString("base64")}\n`;
+  const put = (fill: number) => {
+    writeFileSync(path, line(fill));
+    utimesSync(path, 1_700_000_000, 1_700_000_000);
+  };
+  put(1);
+  const box = createEnvelopeBox(await openKeyFile(path));
+  const before = box.currentKeyId();
+  put(2);
+  const sealed = createEnvelopeBox(await openKeyFile(path)).seal(new Secret("text"), "place");
+  expect(box.currentKeyId()).toBe(before);
+  expect(box.open(sealed, "place").reveal()).toBe("text");
 });
 
 test("keys are removed by id, but never the one that seals", async () => {

@@ -30,10 +30,14 @@ export interface KeyFile extends KeyRing {
 export async function openKeyFile(path: string): Promise<KeyFile> {
   if (!isThere(path)) await makeFile(path);
   let known = readRing(path);
-  const keys = (): ReturnType<KeyRing["keys"]> => {
+  const keys = (wantedId?: string): ReturnType<KeyRing["keys"]> => {
     // One look at the file's inode, a few microseconds, each time a secret is sealed or opened.
     const version = versionOf(path);
-    if (version !== known.version && version !== undefined) known = readRing(path);
+    const isMissing = (id: string) => known.ring.keys().every((key) => key.id !== id);
+    const isChanged = version !== known.version;
+    // A folder on the network may show the old state of a file until it is opened.
+    const isHidden = wantedId !== undefined && isMissing(wantedId);
+    if (version !== undefined && (isChanged || isHidden)) known = readRing(path);
     return known.ring.keys();
   };
   const write = async (next: readonly EncryptionKey[]): Promise<void> => {
