@@ -36,3 +36,9 @@ test("scenarios cite rows of the checklist only", () => {
 function repeated(names: readonly string[]): string[] {
   return names.filter((name, index) => names.indexOf(name) !== index);
 }
+
+test("every numbered item of section 20 has a requirement", () => {
+  const sections = REQUIREMENTS.map(({ section }) => section);
+  const items = Array.from({ length: 34 }, (_, index) => `20.${index + 1}`);
+  expect(items.filter((item) => !sections.includes(item))).toEqual([]);
+});

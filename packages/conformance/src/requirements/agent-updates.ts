@@ -53,11 +53,11 @@ export const agentUpdates = requirements({
   "agents.update.cas-min": ["3.3", "The version of an update is at least 1."],
   "agents.update.cas-race": ["3.3", "Of updates with the same version one takes effect."],
   "agents.update.cas-retry": [
-    "20",
+    "20.7",
     "The conflict of a stale version says x-should-retry: false, so that it is tried once.",
   ],
   "agents.update.differences": [
-    "20",
+    "20.14",
     "An empty string clears an agent's description; only null deletes its metadata; a new model clears inference_geo but keeps the effort.",
   ],
   "agents.update.cas-promise": ["16", "A version lets a client compare and swap."],

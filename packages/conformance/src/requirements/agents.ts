@@ -9,7 +9,7 @@ export const agents = requirements({
   "agents.object.metadata": ["3.1", "metadata is an empty object where not given."],
   "agents.object.identity": ["3.1", "execution_identity is always present."],
   "agents.object.nullable-keys": [
-    "20",
+    "20.15",
     "multiagent and archived_at are keys of every agent, null included.",
   ],
   "agents.create.version": ["3.2", "The version of a new agent is 1."],

@@ -107,7 +107,7 @@ export const credentials = requirements({
   "credentials.archive.listed": ["9", "Archived ones are listed with include_archived only."],
   "credentials.archive.final": ["16", "An archived credential is read, not changed, and deleted."],
   "credentials.delete": ["9", "Deleting answers `{id, type: vault_credential_deleted}`."],
-  "credentials.delete.tombstone": ["20", "A delete answers 200 with JSON."],
+  "credentials.delete.tombstone": ["20.29", "A delete answers 200 with JSON."],
   "credentials.delete.gone": ["9", "A deleted credential is not found any more."],
   "credentials.list.paged": ["9", "Credentials are paged, each is seen once."],
   "credentials.list.order": ["21a", "Credentials are listed newest first."],

@@ -71,6 +71,15 @@ export const easilyWrong = requirements({
   "wrong.23.tool-result": ["20.23", "A user.tool_result in a cloud session is rejected."],
   "wrong.23.resources": ["20.23", "A self-hosted session takes no resources but memory stores."],
   "wrong.24.idle-worker": ["20.24", "No work is queued for a session that is idle."],
+  "wrong.25.directories": [
+    "20.25",
+    "The parts of a skill keep their directories, and have one directory around all of them.",
+  ],
+  "wrong.25.latest": ["20.25", "A skill's newest version is retrieved as latest."],
+  "wrong.27.downloads": [
+    "20.27",
+    "A file that a user uploaded is not downloadable; what a session left is.",
+  ],
   "wrong.28.webhooks": [
     "20.28",
     "A webhook's secret is standard base64, and its signature is of the exact body.",

@@ -100,7 +100,7 @@ export const environments = requirements({
     "An archived environment is not changed: 400 environment_archived, a BetaEnvironmentArchivedError.",
   ],
   "environments.update.differences": [
-    "20",
+    "20.14",
     "An empty description is stored for an environment, and an empty string deletes its metadata.",
   ],
   "environments.retrieve": ["4.1", "An environment is retrieved as it was made."],
@@ -118,7 +118,7 @@ export const environments = requirements({
   ],
   "environments.archive.final": ["16", "Archiving is final; the environment can still be read."],
   "environments.delete": ["4.4", "Deleting answers `{id, type: environment_deleted}`."],
-  "environments.delete.tombstone": ["20", "A delete answers 200 with JSON."],
+  "environments.delete.tombstone": ["20.29", "A delete answers 200 with JSON."],
   "environments.delete.gone": ["4.4", "A deleted environment is not found any more."],
   "environments.delete.used": ["4.4", "An environment is deleted only if no session refers to it."],
   "environments.delete.archived": ["4.4", "An archived environment can be deleted."],

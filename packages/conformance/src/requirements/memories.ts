@@ -4,7 +4,7 @@ export const memories = requirements({
   "memories.object": ["10", "A memory says `type: memory`, and its id begins with `mem_`."],
   "memories.object.version": ["10", "memory_version_id is that of the version with its content."],
   "memories.sha": ["10", "content_sha256 is the lowercase hex SHA-256 of the content's UTF-8."],
-  "memories.sha.raw": ["20", "Content is hashed and kept as it came, without normalisation."],
+  "memories.sha.raw": ["20.26", "Content is hashed and kept as it came, without normalisation."],
   "memories.sha.views": ["10", "content_sha256 and content_size_bytes are in every view."],
   "memories.size": ["10", "content_size_bytes counts bytes of UTF-8."],
   "memories.content.max": ["10", "Content has at most 102,400 bytes of UTF-8."],

@@ -25,7 +25,7 @@ export const models = requirements({
   "models.list.end": ["13", "Beyond the last model a page is empty, its ids null."],
   "models.list.bad-position": ["13", "A position that is no model is refused."],
   "models.list.limit": ["13", "A limit below 1 is refused."],
-  "models.list.id-scheme": ["20", "Models are paged by ids, not by cursors."],
+  "models.list.id-scheme": ["20.13", "Models are paged by ids, not by cursors."],
   "models.lifecycle.default": [
     "13",
     "Without lifecycle active and deprecated models are listed, retired ones are not.",

@@ -88,5 +88,5 @@ export const multiagent = requirements({
   "multiagent.merge.validated": ["3.3", "Other validation applies to the merged result."],
   "multiagent.merge.no-change": ["3.3", "A merge that changes nothing makes no version."],
   "multiagent.merge.forms": ["3.3", "Between the two types multiagent is replaced whole."],
-  "multiagent.merge.gotcha": ["20", "multiagent_20261001 merges deeply."],
+  "multiagent.merge.gotcha": ["20.14", "multiagent_20261001 merges deeply."],
 });

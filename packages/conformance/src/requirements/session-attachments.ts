@@ -47,7 +47,7 @@ export const sessionAttachments: readonly Requirement[] = requirements({
   "resources.memory.archived": ["5.2", "An archived memory store cannot be used for new sessions."],
   "resources.memory.unknown": ["5.2", "A memory store that is not there is refused."],
   "resources.memory.max": ["5.2", "A session has at most 8 memory stores."],
-  "resources.memory.address": ["20", "A memory store is addressed by its store's id."],
+  "resources.memory.address": ["20.32", "A memory store is addressed by its store's id."],
   "resources.memory.kept": ["5.6", "A memory store takes no token."],
   "sessions.list.memory-store": [
     "5.4",

@@ -20,7 +20,7 @@ export const sessionChanges: readonly Requirement[] = requirements({
     "session.updated holds the whole new metadata, and none when it was cleared to empty.",
   ],
   "sessions.update.event-omits": [
-    "20",
+    "20.15",
     "Fields of session.updated that did not change are absent, not null.",
   ],
   "sessions.update.no-change": ["5.3", "An update that changes nothing emits no session.updated."],
@@ -85,7 +85,7 @@ export const sessionChanges: readonly Requirement[] = requirements({
     "Pages of sessions have next_page and prev_page, which lead there and back.",
   ],
   "sessions.list.prev-null": ["1.7", "prev_page is null on the first page, next_page on the last."],
-  "sessions.list.keys": ["20", "Lists of sessions always have prev_page, and null ends them."],
+  "sessions.list.keys": ["20.13", "Lists of sessions always have prev_page, and null ends them."],
   "sessions.list.refusals": ["5.4", "Filters that no session could have are refused by name."],
 
   "sessions.archive.terminated": [
@@ -94,19 +94,19 @@ export const sessionChanges: readonly Requirement[] = requirements({
   ],
   "sessions.archive.told": ["5.5", "Archiving is told by session.status_terminated."],
   "sessions.archive.worker": [
-    "20",
+    "20.20",
     "Archived means status terminated, so that workers pass it over.",
   ],
   "sessions.archive.no-input": ["5.5", "An archived session takes no events and no changes."],
   "sessions.archive.readable": ["5.5", "An archived session's log stays."],
   "sessions.archive.running": ["5.5", "A running session cannot be archived."],
   "sessions.delete.tombstone": ["5.5", "Deleting answers {id, type: session_deleted}."],
-  "sessions.delete.json": ["20", "Deleting a session answers its tombstone as JSON with 200."],
+  "sessions.delete.json": ["20.29", "Deleting a session answers its tombstone as JSON with 200."],
   "sessions.delete.permanent": ["5.5", "A deleted session, its events and its threads are gone."],
   "sessions.delete.files": ["5.5", "The files that belong to a session go with it."],
   "sessions.delete.stream": ["5.5", "Open streams get session.deleted last, and end."],
   "sessions.delete.stream-closed": [
-    "20",
+    "20.20",
     "session.deleted is delivered, then the stream is closed.",
   ],
   "sessions.delete.running": ["5.5", "A running session cannot be deleted."],

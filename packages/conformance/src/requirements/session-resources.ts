@@ -22,7 +22,7 @@ export const sessionResources: readonly Requirement[] = requirements({
     "5.6",
     "Deleting answers {id, type: session_resource_deleted}, and the resource is gone.",
   ],
-  "resources.delete.json": ["20", "Deleting a resource answers its tombstone as JSON with 200."],
+  "resources.delete.json": ["20.29", "Deleting a resource answers its tombstone as JSON with 200."],
   "resources.update.token-required": [
     "5.6",
     "An update takes an authorization_token and nothing else.",

@@ -6,7 +6,7 @@ export const sessionThreads: readonly Requirement[] = requirements({
   "threads.list.primary": ["5.7", "The list of threads includes the primary one."],
   "threads.shape": ["5.7", "A thread has every field of the contract and `type` session_thread."],
   "threads.required-nulls": [
-    "20",
+    "20.15",
     "parent_thread_id, workflow_run_id, archived_at, stats and usage of a thread are null, not absent.",
   ],
   "threads.agent": ["5.7", "A thread's agent is the session's without multiagent."],
@@ -29,7 +29,7 @@ export const sessionThreads: readonly Requirement[] = requirements({
   "threads.events": ["6.8", "A thread's events are listed oldest first, with limit and page only."],
   "threads.stream": ["7", "A thread's stream shows that thread's events."],
   "threads.first-status": [
-    "20",
+    "20.34",
     "The primary thread's own status events are the first thread-status events of the history.",
   ],
   "threads.archive-child": ["5.7", "Archiving a child thread answers the thread."],

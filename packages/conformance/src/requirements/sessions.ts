@@ -12,7 +12,7 @@ export const sessions: readonly Requirement[] = requirements({
     "Title, budget, deployment_id and archived_at are null, not absent, when they are not set.",
   ],
   "sessions.object.required-nulls": [
-    "20",
+    "20.15",
     "The keys budget, archived_at and agent.multiagent of a session are there when they are null.",
   ],
   "sessions.object.agent": [
@@ -40,7 +40,7 @@ export const sessions: readonly Requirement[] = requirements({
     "A turn's running time is in stats.active_seconds and usage.active_seconds.",
   ],
   "sessions.object.usage": ["5.1", "Usage counts the tokens of a session's model requests."],
-  "sessions.object.untracked": ["20", "Figures of usage are absent until they are tracked."],
+  "sessions.object.untracked": ["20.16", "Figures of usage are absent until they are tracked."],
 
   "sessions.create.agent-string": ["5.2", "An agent given as its id pins the latest version."],
   "sessions.create.agent-latest": [
@@ -109,7 +109,10 @@ export const sessions: readonly Requirement[] = requirements({
     "5.2",
     "Initial events are user.message and user.define_outcome only.",
   ],
-  "sessions.initial.no-system-message": ["20", "system.message is not allowed in initial_events."],
+  "sessions.initial.no-system-message": [
+    "20.22",
+    "system.message is not allowed in initial_events.",
+  ],
   "sessions.initial.all-or-nothing": [
     "5.2",
     "One initial event that cannot be taken makes that no session is made.",

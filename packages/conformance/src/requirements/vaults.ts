@@ -26,7 +26,7 @@ export const vaults = requirements({
   "vaults.archive.credentials": ["9", "Archiving a vault archives its credentials."],
   "vaults.archive.closed": ["9", "No credential is made in an archived vault."],
   "vaults.delete": ["9", "Deleting answers `{id, type: vault_deleted}`."],
-  "vaults.delete.tombstone": ["20", "A delete answers 200 with JSON."],
+  "vaults.delete.tombstone": ["20.29", "A delete answers 200 with JSON."],
   "vaults.delete.gone": ["9", "A deleted vault is not found any more, nor are its credentials."],
   "vaults.list.paged": ["9", "Vaults are paged, each is seen once."],
   "vaults.list.order": ["21a", "Vaults are listed newest first."],

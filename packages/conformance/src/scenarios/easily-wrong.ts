@@ -112,6 +112,43 @@ export const easilyWrong: readonly Scenario[] = [
     },
   ),
   scenario(
+    "a skill's parts keep their directories, and its newest version is called latest",
+    { verifies: ["wrong.25.directories", "wrong.25.latest"] },
+    async (t) => {
+      const { skills } = t.client.beta;
+      const slug = t.unique("skill");
+      const head = `---\nname: ${slug}\ndescription: Says hello.\n---\nSay hello.\n`;
+      const part = (path: string, text: string) => toFile(Buffer.from(text), path);
+      const good = [part(`${slug}/SKILL.md`, head), part(`${slug}/parts/a.txt`, "a")];
+      const skill = await skills.create({ files: await Promise.all(good) });
+      const latest = await skills.versions.retrieve("latest", { skill_id: skill.id });
+      assert.equal(latest.id, skill.latest_version_id);
+      const place = { skill_id: skill.id };
+      const archive = await skills.versions.download(latest.id, place);
+      const bytes = Buffer.from(await archive.arrayBuffer()).toString("latin1");
+      assert(bytes.includes(`${slug}/parts/a.txt`), "the archive lacks the part's path");
+      const roots = [part(`${slug}/SKILL.md`, head), part("elsewhere/a.txt", "a")];
+      await refused(skills.create({ files: await Promise.all(roots) }), { status: 400 });
+      await refused(skills.create({ files: [await part("a.txt", "a")] }), { status: 400 });
+    },
+  ),
+  scenario(
+    "what a user uploaded is not downloadable, and what a session left is",
+    { verifies: ["wrong.27.downloads"], rows: [115] },
+    async (t) => {
+      const { files } = t.client.beta;
+      const uploaded = await files.upload({ file: await toFile(Buffer.from("mine"), "a.txt") });
+      await refused(files.download(uploaded.id), { status: 400, code: "file_not_downloadable" });
+      const session = await newSession(t);
+      const command = "echo yours > /mnt/session/outputs/b.txt";
+      await runTurn(t, session.id, script(`- { tool: bash, input: { command: "${command}" } }`));
+      const left = await all(files.list({ scope_id: session.id }));
+      const output = left.find(({ filename }) => filename === "b.txt");
+      assert(output !== undefined, "the output is not listed in the session's scope");
+      assert.equal(await (await files.download(output.id)).text(), "yours\n");
+    },
+  ),
+  scenario(
     "names that the server does not know are no error where the contract leaves them open",
     { verifies: ["wrong.33.registries"] },
     async (t) => {
@@ -190,7 +227,7 @@ export const easilyWrong: readonly Scenario[] = [
   ),
   scenario(
     "a self-hosted session takes memory stores, and no other resource",
-    { verifies: ["wrong.23.resources"], rows: [25], deferred: DEFERRED_WORK },
+    { verifies: ["wrong.23.resources"], deferred: DEFERRED_WORK },
     async (t) => {
       const environment = await newEnvironment(t, SELF_HOSTED);
       const store = await t.client.beta.memoryStores.create({ name: t.unique("store") });
@@ -208,11 +245,7 @@ export const easilyWrong: readonly Scenario[] = [
   ),
   scenario(
     "the memory store of a session is addressed by the store's id",
-    {
-      verifies: ["wrong.32.memory-resource"],
-      rows: [33],
-      deferred: "memory stores are not mounted yet: a session with one answers 501",
-    },
+    { verifies: ["wrong.32.memory-resource"], rows: [33] },
     async (t) => {
       const store = await t.client.beta.memoryStores.create({ name: t.unique("store") });
       const session = await newSession(t, {

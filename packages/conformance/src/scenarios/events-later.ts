@@ -3,7 +3,7 @@ import { type Scenario, scenario } from "../scenario.ts";
 import { accepted, assertHas, assertTime } from "../support/expect.ts";
 import { newAgent, newSession } from "../support/fixtures.ts";
 import { send, sendText } from "../support/sending.ts";
-import { historyOf, script } from "../support/turns.ts";
+import { historyOf, runTurn, script } from "../support/turns.ts";
 import { eventsOf, onlyOf, typesOf, Watch } from "../support/watch.ts";
 import type { Target } from "../target.ts";
 
@@ -142,31 +142,23 @@ ${script("- say: read")}`;
   ),
   scenario(
     "a repository that cannot be cloned is told, and the session goes on without it",
-    {
-      verifies: ["events.error.repository"],
-      deferred: "repositories are not mounted yet: a session with one answers 501",
-    },
+    { verifies: ["events.error.repository"] },
     async (t) => {
       const url = "https://github.com/drover-conformance/there-is-no-such-repository";
       const session = await newSession(t, { resources: [{ type: "github_repository", url }] });
-      const watch = await Watch.open(t, session.id);
-      await sendText(
-        t,
-        session.id,
-        script("- { tool: bash, input: { command: ls } }\n- say: done"),
-      );
-      const { error } = await watch.untilType("session.error");
-      assert.match(error.type, /^repository_/);
-      assertHas(error, { repository_url: url, retry_status: { type: "retrying" } });
-      assertHas((await watch.turn()).at(-1) ?? {}, { stop_reason: { type: "end_turn" } });
-      await watch.close();
+      const text = script("- { tool: bash, input: { command: pwd } }\n- say: done");
+      const turn = await runTurn(t, session.id, text);
+      assertHas(turn.at(-1) ?? {}, { stop_reason: { type: "end_turn" } });
+      const [told] = eventsOf(await historyOf(t, session.id), "session.error");
+      assert.match(told?.error.type ?? "", /^repository_/);
+      assertHas(told?.error ?? {}, { repository_url: url, retry_status: { type: "retrying" } });
     },
   ),
   scenario(
     "a credential whose host the environment does not permit is told",
     {
       verifies: ["events.error.credential-host"],
-      deferred: "sessions with vaults answer 501 yet",
+      deferred: "the credentials of vaults are not used in sessions yet",
     },
     async (t) => {
       const vault = await t.client.beta.vaults.create({ display_name: t.unique("vault") });
@@ -183,15 +175,11 @@ ${script("- say: read")}`;
         environment_id: environment.id,
         vault_ids: [vault.id],
       });
-      const watch = await Watch.open(t, session.id);
-      await sendText(t, session.id, script("- say: hello"));
-      const { error } = await watch.untilType("session.error");
-      assertHas(error, {
-        type: "credential_host_unreachable_error",
-        credential_id: credential.id,
-        vault_id: vault.id,
-      });
-      await watch.close();
+      await runTurn(t, session.id, script("- say: hello"));
+      const told = eventsOf(await historyOf(t, session.id), "session.error").find(
+        ({ error }) => error.type === "credential_host_unreachable_error",
+      );
+      assertHas(told?.error ?? {}, { credential_id: credential.id, vault_id: vault.id });
     },
   ),
 ];
