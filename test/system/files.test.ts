@@ -116,6 +116,29 @@ test("a deleted upload stays readable in the session that has it", async () => {
   expect(resultsOf(await talk.afterTurns(1))).toEqual([{ text: "kept", isError: false }]);
 });
 
+test("files that are added and taken out between turns are so for the session's first sandbox", async () => {
+  const { resources } = world().client.beta.sessions;
+  const [kept, added, gone] = [await upload("kept"), await upload("added"), await upload("gone")];
+  const mount = (file_id: string, mount_path: string) => ({
+    type: "file" as const,
+    file_id,
+    mount_path,
+  });
+  const talk = await Conversation.open(world(), {
+    resources: [mount(kept, "kept"), mount(gone, "gone")],
+  });
+  await talk.say(script(answer("hello")));
+  await talk.afterTurns(1);
+  await resources.add(talk.id, mount(added, "added"));
+  for await (const resource of resources.list(talk.id)) {
+    if (resource.type !== "file" || !resource.mount_path.endsWith("/gone")) continue;
+    await resources.delete(resource.id, { session_id: talk.id });
+  }
+  const look = answer(toolCall("bash", { command: "cd /mnt/session/uploads; tail -n +1 -q *" }));
+  await talk.say(script(look, answer("done")));
+  expect(resultsOf(await talk.afterTurns(2))).toEqual([{ text: "addedkept", isError: false }]);
+});
+
 test("outputs that were written before the server was killed are there afterwards", async () => {
   const talk = await Conversation.open(world());
   const command = `echo early > ${OUTPUTS}/early.txt; sleep 1.5; echo late > ${OUTPUTS}/late.txt`;
