@@ -33,7 +33,9 @@ import { files } from "./scenarios/files.ts";
 import { isolation } from "./scenarios/isolation.ts";
 import { memories } from "./scenarios/memories.ts";
 import { memoryLists } from "./scenarios/memory-lists.ts";
+import { memoryStoreLives } from "./scenarios/memory-store-lives.ts";
 import { memoryStores } from "./scenarios/memory-stores.ts";
+import { memoryUpdates } from "./scenarios/memory-updates.ts";
 import { memoryVersions } from "./scenarios/memory-versions.ts";
 import { models } from "./scenarios/models.ts";
 import { multiagent } from "./scenarios/multiagent.ts";
@@ -102,7 +104,9 @@ export const SCENARIOS: readonly Scenario[] = [
   ...credentialUse,
   ...credentialValidation,
   ...memoryStores,
+  ...memoryStoreLives,
   ...memories,
+  ...memoryUpdates,
   ...memoryLists,
   ...memoryVersions,
   ...skills,

@@ -1,19 +1,8 @@
-import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, test } from "vitest";
-import { openWorld, type World } from "../world.testsuite.ts";
+import { openWorld } from "../world.testsuite.ts";
+import { clientOf } from "./memories.testsuite.ts";
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-
-/** The official client, on the app itself; its memory stores. */
-function clientOf(world: World, key = world.key) {
-  const client = new Anthropic({
-    apiKey: key,
-    baseURL: "http://drover.test",
-    maxRetries: 0,
-    fetch: async (url, init) => await world.app.request(String(url), init),
-  });
-  return client.beta.memoryStores;
-}
 
 describe("memory stores", () => {
   test("are made, read, changed and deleted", async () => {

@@ -1,22 +1,15 @@
-import { createHash } from "node:crypto";
-import Anthropic from "@anthropic-ai/sdk";
+import type Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
 import { openWorld } from "../world.testsuite.ts";
-
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+import { clientOf, sha256 } from "./memories.testsuite.ts";
 
 /** A memory that was made, changed, moved and deleted, a second apart. */
 async function openHistory() {
   const time = { now: Date.parse("2026-01-01T00:00:00Z") };
   const world = await openWorld({ now: () => time.now });
-  const client = new Anthropic({
-    apiKey: world.key,
-    baseURL: "http://drover.test",
-    maxRetries: 0,
-    fetch: async (url, init) => await world.app.request(String(url), init),
-  });
-  const { memories, memoryVersions: versions, ...stores } = client.beta.memoryStores;
-  const { id: storeId } = await client.beta.memoryStores.create({ name: "Notes" });
+  const client = clientOf(world);
+  const { memories, memoryVersions: versions, ...stores } = client;
+  const { id: storeId } = await client.create({ name: "Notes" });
   const inStore = { memory_store_id: storeId };
   const memory = await memories.create(storeId, { path: "/a", content: "one" });
   time.now += 1_000;
