@@ -10,7 +10,7 @@ import { Population } from "./population.ts";
 import { type CALLERS, type FuzzRequest, requests } from "./requests.ts";
 import { asCurl, send } from "./send.ts";
 
-/** A longer campaign: `FUZZ_REQUESTS=1000000 FUZZ_SEED=7 npx vitest run --project system test/fuzz`. */
+/** A longer campaign: `FUZZ_REQUESTS=1000000 FUZZ_SEED=7 npx vitest run --project conformance test/fuzz`. */
 const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 1_000_000_000);
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 20_000);
 const AT_ONCE = 12;
