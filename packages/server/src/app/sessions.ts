@@ -9,6 +9,9 @@ import { keyOf } from "./input.ts";
 import { type Cursors, createdAtOf, readPage } from "./pagination.ts";
 import { existing, getSessionRecord, toSession, type Wire } from "./sessions-wire.ts";
 
+/** Agents within sessions are up to 1 MB each, so a page of them is kept shorter than others. */
+const PAGE_LIMIT_MAX = 100;
+
 export async function getSession(
   store: Store,
   { key, now }: { key: SessionKey; now: string },
@@ -28,6 +31,7 @@ export async function listSessions(
     scope: { workspaceId, list: "sessions", order: query.order ?? "desc" },
     query,
     createdAt: createdAtOf(query),
+    limitMax: PAGE_LIMIT_MAX,
     // No session of this version comes from a deployment.
     read: async (page) =>
       query.deployment_id === undefined ? await store.sessions.list(workspaceId, filter, page) : [],

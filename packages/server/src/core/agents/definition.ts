@@ -101,7 +101,10 @@ export function resolvedSkills(skills: readonly AgentSkillParams[]): AgentSkill[
   return skills.map((skill) => ({ ...skill, version: skill.version ?? "latest" }));
 }
 
-function checked(definition: AgentDefinition): AgentDefinition {
+/** Rejects tools and servers that contradict each other, and what would be too large to list. */
+export function checked<D extends Pick<AgentDefinition, "tools" | "mcp_servers">>(
+  definition: D,
+): D {
   assertToolRules(definition.tools, definition.mcp_servers);
   if (JSON.stringify(definition).length > DEFINITION_LENGTH_MAX) {
     throw new InvalidRequestError(

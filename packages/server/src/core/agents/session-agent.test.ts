@@ -99,6 +99,26 @@ describe("a session's agent", () => {
     expect(() => updatedSessionAgent(before, { tools: [] })).toThrow("no mcp_toolset in tools");
   });
 
+  test("is not larger than an agent may be, however it was changed", () => {
+    const server = { type: "mcp_toolset" as const, mcp_server_name: "s" };
+    const tools = (count: number) => [
+      server,
+      ...Array.from({ length: count }, (_, index) => ({
+        type: "custom" as const,
+        name: `big_${index}`,
+        description: "d",
+        input_schema: {
+          type: "object" as const,
+          properties: { a: { enum: ["x".repeat(90_000)] } },
+        },
+      })),
+    ];
+    const [fits, tooLarge] = [tools(10), tools(12)];
+    const before = sessionAgent(overriddenAgent(full, overrides({ tools: fits })));
+    expect(() => overriddenAgent(full, overrides({ tools: tooLarge }))).toThrow("larger than");
+    expect(() => updatedSessionAgent(before, { tools: tooLarge })).toThrow("larger than");
+  });
+
   test("keeps a multiagent in which everything is disabled", () => {
     const off = { type: "disabled" };
     const multiagent = { type: "multiagent_20261001", subagents: off, workflows: off };

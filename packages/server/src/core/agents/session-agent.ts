@@ -9,8 +9,7 @@ import type {
   SessionUpdateParams,
 } from "@drover/api";
 import { InvalidRequestError } from "../errors.ts";
-import { resolvedModel, resolvedSkills } from "./definition.ts";
-import { assertToolRules } from "./tool-rules.ts";
+import { checked, resolvedModel, resolvedSkills } from "./definition.ts";
 import { resolvedTools } from "./tools.ts";
 
 /** What a session runs: an agent's version, with the session's own changes applied. */
@@ -32,15 +31,14 @@ export function overriddenAgent(
       code: "agent_model_required",
     });
   }
-  const effective: EffectiveAgent = {
+  const effective = checked<EffectiveAgent>({
     ...own,
     ...(model === undefined ? {} : { model: resolvedModel(withoutEffort(model), undefined) }),
     ...(system === undefined ? {} : { system: system === "" ? null : system }),
     ...(tools === undefined ? {} : { tools: resolvedTools(tools ?? []) }),
     ...(mcp_servers === undefined ? {} : { mcp_servers: mcp_servers ?? [] }),
     ...(skills === undefined ? {} : { skills: resolvedSkills(skills ?? []) }),
-  };
-  assertToolRules(effective.tools, effective.mcp_servers);
+  });
   if (effective.tools.length === 0 && effective.skills.length > 0) {
     throw new InvalidRequestError("agent.tools: skills need tools: clear both or neither");
   }
@@ -58,13 +56,11 @@ export function updatedSessionAgent(
   update: NonNullable<SessionUpdateParams["agent"]>,
 ): SessionAgent {
   const { tools, mcp_servers } = update;
-  const updated: SessionAgent = {
+  return checked<SessionAgent>({
     ...current,
     ...(tools === undefined ? {} : { tools: resolvedTools(tools) }),
     ...(mcp_servers === undefined ? {} : { mcp_servers }),
-  };
-  assertToolRules(updated.tools, updated.mcp_servers);
-  return updated;
+  });
 }
 
 /** True if `multiagent` lets the agent delegate or ask an advisor. */

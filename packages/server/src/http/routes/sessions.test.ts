@@ -299,6 +299,22 @@ describe("list", () => {
     expect(other.status).toBe(400);
   });
 
+  test("shows at most a hundred in a page, whatever is asked for", async () => {
+    const world = await openWorld();
+    const { body: session } = await world.request("POST", "/v1/sessions", await world.prepare());
+    const key = { workspaceId: world.workspaceId, sessionId: session.id };
+    const template = await world.store.sessions.find(key);
+    await world.store.write(async (tx) => {
+      for (let count = 0; count < 101 && template !== undefined; count++) {
+        await tx.sessions.insert({ ...template, id: `sesn_copy_${count}` });
+      }
+    });
+    const { body } = await world.request("GET", "/v1/sessions?limit=1000");
+    expect([body.data.length, body.next_page]).toEqual([100, expect.any(String)]);
+    const rest = await world.request("GET", `/v1/sessions?limit=1000&page=${body.next_page}`);
+    expect([rest.body.data.length, rest.body.next_page]).toEqual([2, null]);
+  });
+
   test("filters by agent, status, archive and what no session has", async () => {
     const world = await openWorld();
     const params = await world.prepare();
