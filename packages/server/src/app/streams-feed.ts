@@ -81,6 +81,10 @@ export class SessionFeed {
   }
 
   hear(announcement: Announcement): void {
+    if (announcement.type === "missed") {
+      this.recheck();
+      return;
+    }
     if (announcement.workspaceId !== this.#start.key.workspaceId) return;
     if (announcement.type === "preview") {
       if (announcement.threadId !== this.#start.previewThreadId) return;

@@ -6,7 +6,7 @@ import { acquireFileLock } from "../lib/file-lock.ts";
 import { type Finding, fault, findingLine, good, limit } from "./doctor-finding.ts";
 import { examineSandbox } from "./doctor-sandbox.ts";
 import { failureSentence } from "./failure.ts";
-import { findServer } from "./server-file.ts";
+import { findServers } from "./server-file.ts";
 
 export interface Examination {
   readonly lines: readonly string[];
@@ -80,8 +80,7 @@ function examineModel({ model }: Config): Finding {
 }
 
 async function examineServer(config: Config): Promise<Finding> {
-  const server = await findServer(config.data);
-  return server === undefined
-    ? good("server", `none runs for ${config.data}`)
-    : good("server", `runs at ${server.url} (process ${server.pid})`);
+  const servers = await findServers(config.data);
+  const places = servers.map(({ url, pid }) => `${url} (process ${pid})`).join(", ");
+  return good("server", places === "" ? `none runs for ${config.data}` : `runs at ${places}`);
 }

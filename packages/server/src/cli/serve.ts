@@ -16,7 +16,7 @@ export async function serve(loaded: Config): Promise<void> {
   const stopped = stopSignal();
   const server = await startServer(config, logger);
   try {
-    await writeServerFile(config.data, server.url);
+    await writeServerFile(config.data, server.url, config.postgresUrl !== undefined);
     // Whoever started this may be gone by now, which is no reason to end.
     process.stdout.on("error", (error) => logger.debug({ err: error }, "stdout is closed"));
     process.stdout.write(`${JSON.stringify({ url: server.url, pid: process.pid })}\n`);

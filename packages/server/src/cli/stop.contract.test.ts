@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { processStart, writeHandsFile } from "../hands/protocol/hands-file.ts";
-import { findServer } from "./server-file.ts";
+import { findServers } from "./server-file.ts";
 import { stop } from "./stop.ts";
 
 test("the server of the folder is ended, and its hands only when asked", async () => {
@@ -26,7 +26,7 @@ test("a process that only has the number of an ended server is left alone", asyn
   const stranger = await sleeper();
   const file = { pid: stranger.pid, pid_start: "1", url: "http://127.0.0.1:1" };
   writeFileSync(join(data, "server.json"), JSON.stringify(file));
-  expect(await findServer(data)).toBeUndefined();
+  expect(await findServers(data)).toEqual([]);
   expect(await stop({ data, hands: true })).toEqual([]);
   expect(await isEnded(stranger)).toBe(false);
 });

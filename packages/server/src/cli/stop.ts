@@ -1,6 +1,6 @@
 import { readHandsFile } from "../hands/protocol/hands-file.ts";
 import { OperatorError } from "../lib/operator-error.ts";
-import { findServer, isAlive } from "./server-file.ts";
+import { findServers, isAlive } from "./server-file.ts";
 
 const STOP_MS = 30_000;
 const LOOK_MS = 50;
@@ -12,13 +12,12 @@ export interface StopOptions {
 }
 
 /**
- * Ends the server of the data folder, and its hands if asked. Resolves when the processes are gone, to
+ * Ends the servers of the data folder, and its hands if asked. Resolves when the processes are gone, to
  * what was stopped. Rejects with `OperatorError` if one does not end.
  */
 export async function stop(options: StopOptions): Promise<readonly string[]> {
   const stopped: string[] = [];
-  const server = await findServer(options.data);
-  if (server !== undefined) {
+  for (const server of await findServers(options.data)) {
     await end(server, "server");
     stopped.push(`the server (process ${server.pid})`);
   }

@@ -81,6 +81,67 @@ test("claims nothing once another process may own the store", async () => {
   expect(await brain.log(key)).toEqual([]);
 });
 
+test("renews its leases, and stops driving a session that another process has", async () => {
+  const begun = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
+  await using brain = await createBrainWorld({
+    script: [answer(text("hi"))],
+    tools: {},
+    clock: systemClock,
+  });
+  const model: typeof brain.deps.model = {
+    respond: (_request, _sink, signal) => {
+      begun.resolve();
+      // It never answers, and ends only when nobody wants the answer any more.
+      return new Promise((_, reject) => {
+        signal.addEventListener("abort", () => {
+          aborted.resolve();
+          reject(signal.reason);
+        });
+      });
+    },
+  };
+  const leaseMs = 300;
+  const scheduler = new Scheduler({ ...brain.deps, model }, { ...OPTIONS, leaseMs });
+  const key = await brain.newSession();
+  scheduler.start();
+  await brain.send(key, "hello");
+  await begun.promise;
+  const claim = () =>
+    brain.store.write((tx) => tx.queue.claim({ holder: "other", leaseMs: null, limit: 1 }));
+  const start = Date.now();
+  // Past the end of the lease that it was claimed with.
+  while (Date.now() < start + 2 * leaseMs) expect(await claim()).toEqual([]);
+  await brain.store.write((tx) => tx.queue.takeOver("other"));
+  expect(await claim()).toHaveLength(1);
+  await aborted.promise;
+  await scheduler.close();
+});
+
+test("looks again when the next session becomes due", async () => {
+  const awaited: number[] = [];
+  const clock = {
+    ...systemClock,
+    sleepUntil: (atMs: number, signal: AbortSignal) => {
+      awaited.push(atMs);
+      return systemClock.sleepUntil(atMs, signal);
+    },
+  };
+  await using brain = await createBrainWorld({ script: [answer(text("hi"))], tools: {}, clock });
+  const key = await brain.newSession();
+  await brain.send(key, "hello");
+  // Held by a process that is gone, and that nobody announces when it ends.
+  const due = await brain.store.write(async (tx) => {
+    await tx.queue.claim({ holder: "gone", leaseMs: 300, limit: 1 });
+    return await tx.queue.nextDue();
+  });
+  const scheduler = new Scheduler(brain.deps, OPTIONS);
+  scheduler.start();
+  await brain.idle(key);
+  await scheduler.close();
+  expect(awaited).toContain(Date.parse(due ?? ""));
+});
+
 test("rests while nothing is due", async () => {
   await using brain = await createBrainWorld({
     script: [answer(text("hi"))],

@@ -10,7 +10,9 @@ export class SessionNews {
   /** Made before the session is read, so that nothing comes unheard in between. */
   constructor(announcements: Announcements, sessionId: string) {
     this.#unsubscribe = announcements.subscribe(sessionId, (announcement) => {
-      if (announcement.type !== "changed" || !announcement.due) return;
+      const isNews =
+        announcement.type === "missed" || (announcement.type === "changed" && announcement.due);
+      if (!isNews) return;
       this.#isFresh = true;
       this.#wakeup.notify();
     });

@@ -13,23 +13,24 @@ import { offeredTools } from "../core/tools/offered-tools.ts";
 import { LocalHands } from "../hands/protocol/hands-client.ts";
 import type { AppDeps } from "../http/app.ts";
 import { failPoint } from "../lib/fail-point.ts";
-import type { FileLock } from "../lib/file-lock.ts";
 import { newId } from "../lib/new-id.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { Models, offeredModels } from "../model/models.ts";
 import type { DriveDeps } from "../run/deps.ts";
 import { HandDisposer } from "../run/disposer.ts";
 import { Scheduler } from "../run/scheduler.ts";
-import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
+import { cursorKey } from "./cursor-key.ts";
+import { type Database, openDatabase } from "./database.ts";
 import { openEncryption } from "./encryption.ts";
 import { readInstalledSkills } from "./installed-skills.ts";
-import { openStore } from "./open-store.ts";
-import { keyFromFile } from "./secret-file.ts";
+import type { Ownership } from "./ownership.ts";
 import { handsSpawner, type SpawnHandsOptions } from "./spawn-hands.ts";
 
 /** Sessions that one process drives at once; more wait until one is done. */
 const SESSIONS_MAX = 10_000;
+/** A server that stood still for so long is taken for gone, and its sessions for free. */
+const LEASE_MS = 15_000;
 /** A session whose drive failed beyond giving its turn up is left alone for so long. */
 const FAILURE_DELAY_MS = 30_000;
 
@@ -38,28 +39,29 @@ export interface Composition {
   readonly app: AppDeps;
   readonly scheduler: Scheduler;
   readonly disposer: HandDisposer;
-  /** Ends everything but the store, which is closed last. */
+  /** Ends everything but the database. */
   close(): Promise<void>;
+  /** To be called last of all. */
+  closeDatabase(): Promise<void>;
 }
 
 export interface ComposeOptions {
   readonly spawn: SpawnHandsOptions;
-  readonly lock: Pick<FileLock, "stillHeld">;
+  readonly ownership: Ownership;
   readonly log: Logger;
 }
 
 /** The one place that knows which adapters the server is made of. */
 export async function compose(
   config: Config,
-  { spawn, lock, log }: ComposeOptions,
+  { spawn, ownership, log }: ComposeOptions,
 ): Promise<Composition> {
   const blobs = await LocalBlobs.open(join(config.data, "blobs"));
   const uploads = await openUploads(config, blobs);
-  const announcements = new LocalAnnouncements((error) => {
-    log.error({ err: error }, "a listener of announcements threw");
-  });
-  const store = await openStore(config, announcements, log);
-  const secretBox = await openSecretBox(config, store);
+  const holder = newId("holder");
+  const database = await openDatabase(config, holder, log);
+  const { store, announcements } = database;
+  const secretBox = await openSecretBox(config, database);
   const hands = new LocalHands({
     dataDir: config.data,
     start: handsSpawner(spawn),
@@ -80,10 +82,10 @@ export async function compose(
     log,
   };
   const scheduler = new Scheduler(deps, {
-    holder: newId("holder"),
-    // One server has the folder's lock, so a lease ends with the next server's start.
-    leaseMs: null,
-    ownsStore: () => lock.stillHeld(),
+    holder,
+    // Where one server has the folder's lock, a lease ends with the next server's start.
+    leaseMs: ownership.isShared ? LEASE_MS : null,
+    ownsStore: () => ownership.stillHeld(),
     sessionsMax: SESSIONS_MAX,
     failureDelayMs: FAILURE_DELAY_MS,
   });
@@ -99,7 +101,7 @@ export async function compose(
       blobs,
       announcements,
       secretBox,
-      cursors: createCursors({ key: await keyFromFile(join(config.data, "cursor-key")) }),
+      cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,
       models: createModels(offeredModels(config.model)),
@@ -115,6 +117,7 @@ export async function compose(
       hands.close();
       await Promise.all([disposed, collecting]);
     },
+    closeDatabase: () => database.close(),
   };
 }
 
@@ -123,11 +126,11 @@ function policiesOf({ model: { attemptsMax, backoffMs } }: Config): DriveDeps["p
 }
 
 /** Nothing else is open yet that had to be closed if the keys do not fit. */
-async function openSecretBox(config: Config, store: Store): Promise<SecretBox> {
+async function openSecretBox(config: Config, database: Database): Promise<SecretBox> {
   try {
-    return (await openEncryption(config, store)).box;
+    return (await openEncryption(config, database.store)).box;
   } catch (error) {
-    await store.close();
+    await database.close();
     throw error;
   }
 }

@@ -1,5 +1,4 @@
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import type { Logger } from "pino";
 import { createKeys } from "../app/keys.ts";
 import { ensureFirstWorkspace, FIRST_WORKSPACE } from "../app/workspaces.ts";
@@ -9,12 +8,12 @@ import { createApp } from "../http/app.ts";
 import { type Listener, listen } from "../http/listen.ts";
 import { armConfigured } from "../lib/arm-configured.ts";
 import { failPoint } from "../lib/fail-point.ts";
-import { acquireFileLock, type FileLock } from "../lib/file-lock.ts";
 import { newId } from "../lib/new-id.ts";
 import { OperatorError } from "../lib/operator-error.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { type Composition, compose } from "./compose.ts";
 import { handsCommand } from "./hands-command.ts";
+import { type Ownership, takeOwnership } from "./ownership.ts";
 
 /** Between two looks at the folder's lock, in milliseconds. */
 const LOOK_MS = 1_000;
@@ -35,27 +34,22 @@ export async function startServer(config: Config, log: Logger): Promise<Server> 
   armConfigured(config.test.failPoint);
   warnOfUnsafe(config, log);
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
-  const lock = acquireFileLock(join(config.data, "serve.lock"));
-  if (lock === undefined) {
-    throw new OperatorError(
-      `Another server is running on the data folder ${config.data}; stop it with \`drover stop\`, or set DROVER_DATA to a folder of its own.`,
-    );
-  }
+  const ownership = takeOwnership(config);
   failPoint("serve.start.after_lock");
   try {
-    const started = await startLocked(config, log, lock);
+    const started = await startOwner(config, log, ownership);
     const closing = new AbortController();
     return {
       url: started.url,
-      disowned: disowned(lock, config.data, closing.signal),
+      disowned: disowned(ownership, config.data, closing.signal),
       close: async () => {
         closing.abort();
         await started.close();
-        lock.release();
+        ownership.release();
       },
     };
   } catch (error) {
-    lock.release();
+    ownership.release();
     throw error;
   }
 }
@@ -71,15 +65,15 @@ function warnOfUnsafe({ test: { unsafe } }: Config, log: Logger): void {
     );
 }
 
-async function startLocked(
+async function startOwner(
   config: Config,
   log: Logger,
-  lock: FileLock,
+  ownership: Ownership,
 ): Promise<Pick<Server, "url" | "close">> {
-  const composition = await compose(config, { spawn: handsCommandOf(config), lock, log });
+  const composition = await compose(config, { spawn: handsCommandOf(config), ownership, log });
   const { store, scheduler, disposer, app } = composition;
   try {
-    await prepare(store, config, lock);
+    await prepare(store, config, ownership);
     failPoint("serve.start.after_prepare");
     const listener = await listen(createApp(app), config);
     refuseOwnAddress(config, listener.port);
@@ -93,20 +87,20 @@ async function startLocked(
   }
 }
 
-/** The lock says that no other server lives, so its leases are over; and there must be a key. */
-async function prepare(store: Store, config: Config, lock: FileLock): Promise<void> {
+/** Whoever owns the database alone knows that all leases are over; and there must be a key. */
+async function prepare(store: Store, config: Config, ownership: Ownership): Promise<void> {
   const keys = createKeys({ store, newId });
   await store.write(async (tx) => {
-    if (!lock.stillHeld()) throw new OperatorError(lostLock(config.data));
-    await tx.queue.takeOver("");
+    if (!ownership.stillHeld()) throw new OperatorError(lostLock(config.data));
+    if (!ownership.isShared) await tx.queue.takeOver("");
     await ensureFirstWorkspace(tx);
     await keys.ensureFirst(tx, FIRST_WORKSPACE, config.apiKey);
   });
 }
 
 /** A server that was frozen, or whose folder was put in another's hands, finds out here. */
-async function disowned(lock: FileLock, data: string, signal: AbortSignal): Promise<string> {
-  while (lock.stillHeld() && !signal.aborted) {
+async function disowned(ownership: Ownership, data: string, signal: AbortSignal): Promise<string> {
+  while (ownership.stillHeld() && !signal.aborted) {
     await systemClock.sleepUntil(systemClock.now() + LOOK_MS, signal);
   }
   return lostLock(data);
@@ -120,7 +114,7 @@ async function closeAll(composition: Composition, listener: Listener | undefined
   // The sessions first: a request that is still being answered may wait for one of them.
   await composition.close();
   await listener?.close();
-  await composition.store.close();
+  await composition.closeDatabase();
 }
 
 function handsCommandOf(config: Config) {

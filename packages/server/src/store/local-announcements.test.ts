@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { testAnnouncements } from "../core/ports/announcements.testsuite.ts";
 import { LocalAnnouncements } from "./local-announcements.ts";
 
-testAnnouncements(() => ({
+testAnnouncements(async () => ({
   announcements: new LocalAnnouncements(() => undefined),
   settled: async () => undefined,
 }));

@@ -51,11 +51,10 @@ export class LocalAnnouncements implements Announcements {
   }
 
   #deliver(announcement: Announcement): void {
-    const isDue = announcement.type === "changed" && announcement.due;
-    const listeners = [
-      ...(this.#bySession.get(announcement.sessionId) ?? []),
-      ...(isDue ? this.#due : []),
-    ];
+    const listeners =
+      announcement.type === "missed"
+        ? [...this.#bySession.values()].flatMap((each) => [...each]).concat(...this.#due)
+        : this.#listenersOf(announcement);
     for (const listener of listeners) {
       try {
         listener(announcement);
@@ -63,6 +62,13 @@ export class LocalAnnouncements implements Announcements {
         this.#onError(error);
       }
     }
+  }
+
+  #listenersOf(
+    announcement: Exclude<Announcement, { type: "missed" }>,
+  ): readonly AnnouncementListener[] {
+    const isDue = announcement.type === "changed" && announcement.due;
+    return [...(this.#bySession.get(announcement.sessionId) ?? []), ...(isDue ? this.#due : [])];
   }
 }
 

@@ -227,6 +227,12 @@ CREATE TABLE recipe_blobs (
 
 CREATE INDEX recipe_blobs_session on recipe_blobs (session_key);
 
+CREATE TABLE server_keys (
+  name text primary key,
+  value text not null,
+  created_at text not null
+);
+
 CREATE TABLE session_definitions (
   session_key integer primary key,
   workspace_id text not null,

@@ -46,12 +46,14 @@ import { addLooseBlob, listLooseBlobs, removeLooseBlob } from "./queries/loose-b
 import { memoryStoreReader, memoryStoreWriter } from "./queries/memory-stores.ts";
 import { findEventSeq, readEvents } from "./queries/read-events.ts";
 import { sealedTexts } from "./queries/sealed-texts.ts";
+import { serverKeys } from "./queries/server-keys.ts";
 import {
   claimSessions,
   nextDue,
   releaseSession,
   renewLeases,
   takeOverLeases,
+  takeOverLostLeases,
   wakeSession,
 } from "./queries/session-queue.ts";
 import {
@@ -187,6 +189,7 @@ export class SqlStoreTransaction implements StoreTransaction {
       release: (request) => releaseSession(tx, request),
       wake: (key) => wakeSession(tx, key),
       takeOver: (holder) => takeOverLeases(tx, holder),
+      takeOverLost: (holder) => takeOverLostLeases(tx, holder),
       nextDue: () => nextDue(tx),
     };
   }
@@ -277,5 +280,9 @@ export class SqlStoreTransaction implements StoreTransaction {
       put: (request) => putAnsweredRequest(tx, request),
       prune: (before, limit) => pruneAnsweredRequests(tx, before, limit),
     };
+  }
+
+  get serverKeys(): StoreTransaction["serverKeys"] {
+    return serverKeys(this.#tx);
   }
 }

@@ -30,6 +30,8 @@ export interface SqlTransaction {
   /** RFC 3339 with milliseconds. */
   readonly now: string;
   readonly touched: Touched;
+  /** A condition that is true if the holder of leases in this column is gone; absent if nothing tells. */
+  readonly isHolderGone?: (column: Query) => Query;
   /** False only for the fault campaign, which must catch what comes of appends without a lease. */
   readonly isFenced: boolean;
 }

@@ -4,7 +4,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import type { Config } from "../../config.ts";
 import { OperatorError } from "../../lib/operator-error.ts";
 import { apiKeyFor } from "../api-key.ts";
-import { findServer } from "../server-file.ts";
+import { findServers } from "../server-file.ts";
 import { stop } from "../stop.ts";
 import { assign } from "./assignment.ts";
 import { type DataSet, readDataSet } from "./data-set.ts";
@@ -34,7 +34,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   const transcript = new Transcript(process.stdout);
   const dataSet = readDataSet(options.dropRows);
   const data = join(options.config.data, "demo");
-  if ((await findServer(data)) !== undefined) {
+  if ((await findServers(data)).length > 0) {
     await stop({ data, hands: true });
     transcript.say("server", "stopped the one that an earlier demo left running");
   }

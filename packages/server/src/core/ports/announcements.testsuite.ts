@@ -3,11 +3,11 @@ import type { Announcement, Announcements } from "./announcements.ts";
 
 /** The contract of `Announcements`. `settled` resolves when all that was published has been heard. */
 export function testAnnouncements(
-  open: () => { announcements: Announcements; settled(): Promise<void> },
+  open: () => Promise<{ announcements: Announcements; settled(): Promise<void> }>,
 ): void {
   describe("Announcements", () => {
     test("brings a session's announcements to its subscribers, in order, and no others", async () => {
-      const { announcements, settled } = open();
+      const { announcements, settled } = await open();
       const heard: Announcement[][] = [[], []];
       for (const list of heard) announcements.subscribe("sesn_a", (item) => list.push(item));
       const published = [changed("sesn_a", 1), preview("sesn_a"), changed("sesn_a", 2)];
@@ -18,7 +18,7 @@ export function testAnnouncements(
     });
 
     test("tells those who ask for due sessions of every session, and of nothing else", async () => {
-      const { announcements, settled } = open();
+      const { announcements, settled } = await open();
       const heard: Announcement[] = [];
       announcements.subscribeDue((announcement) => heard.push(announcement));
       const due = [changed("sesn_a", 1, true), changed("sesn_b", 4, true)];
@@ -30,7 +30,7 @@ export function testAnnouncements(
     });
 
     test("tells nobody who has stopped, and keeps apart two subscriptions of one listener", async () => {
-      const { announcements, settled } = open();
+      const { announcements, settled } = await open();
       const heard: Announcement[] = [];
       const listener = (announcement: Announcement) => void heard.push(announcement);
       const stopFirst = announcements.subscribe("sesn_a", listener);
@@ -48,8 +48,19 @@ export function testAnnouncements(
       expect(heard).toHaveLength(1);
     });
 
+    test("tells everybody when announcements may have been lost", async () => {
+      const { announcements, settled } = await open();
+      const heard: string[] = [];
+      announcements.subscribe("sesn_a", ({ type }) => heard.push(`session a: ${type}`));
+      announcements.subscribe("sesn_b", ({ type }) => heard.push(`session b: ${type}`));
+      announcements.subscribeDue(({ type }) => heard.push(`due: ${type}`));
+      announcements.publish({ type: "missed" });
+      await settled();
+      expect(heard.toSorted()).toEqual(["due: missed", "session a: missed", "session b: missed"]);
+    });
+
     test("lets others hear when a listener throws", async () => {
-      const { announcements, settled } = open();
+      const { announcements, settled } = await open();
       const heard: Announcement[] = [];
       announcements.subscribe("sesn_a", () => {
         throw new Error("listener broke");
@@ -61,7 +72,7 @@ export function testAnnouncements(
     });
 
     test("keeps the order when a listener publishes", async () => {
-      const { announcements, settled } = open();
+      const { announcements, settled } = await open();
       const heard: Announcement[] = [];
       announcements.subscribe("sesn_a", (announcement) => {
         if (announcement.type === "changed" && announcement.lastSeq === 1) {

@@ -1,6 +1,6 @@
 import type { SessionKey } from "./event-log.ts";
 
-/** A hint that a session has something new. Losing one costs latency, never an event. */
+/** A hint that something is new, mostly in a session. Losing one costs latency, never an event. */
 export type Announcement =
   /** Events were committed up to `lastSeq`, input was accepted, or the session was deleted. */
   | (SessionKey & { readonly type: "changed"; readonly lastSeq: number; readonly due: boolean })
@@ -9,7 +9,9 @@ export type Announcement =
       readonly type: "preview";
       readonly threadId: string;
       readonly preview: Preview;
-    });
+    })
+  /** Others may have been lost: whoever listens looks for itself. */
+  | { readonly type: "missed" };
 
 export type Preview =
   | { readonly type: "event_start"; readonly event: { readonly type: string; readonly id: string } }
@@ -29,8 +31,8 @@ export type AnnouncementListener = (announcement: Announcement) => void;
 export interface Announcements {
   /** Never rejects or throws; a listener that throws does not keep the others from hearing. */
   publish(announcement: Announcement): void;
-  /** All announcements of one session, in the order published. Returns the way to stop. */
+  /** All announcements of one session, in the order published, and `missed`. Returns the way to stop. */
   subscribe(sessionId: string, listener: AnnouncementListener): () => void;
-  /** `changed` announcements of every session that became due. */
+  /** `changed` announcements of every session that became due, and `missed`. */
   subscribeDue(listener: AnnouncementListener): () => void;
 }

@@ -167,6 +167,11 @@ export interface SessionQueue {
   wake(key: SessionKey): Promise<void>;
   /** Ends every lease of other holders: the caller has proved that they are gone. */
   takeOver(holder: string): Promise<void>;
+  /**
+   * Ends the leases of those other holders that are proved gone by something better than time; does
+   * nothing where nothing proves it.
+   */
+  takeOverLost(holder: string): Promise<void>;
   /** When the next session becomes due (RFC 3339), undefined if none is waiting. */
   nextDue(): Promise<string | undefined>;
 }

@@ -3,6 +3,7 @@ import { testEventLog } from "./event-log.testsuite.ts";
 import { testLooseBlobs } from "./loose-blobs.testsuite.ts";
 import { testMemoryStores } from "./memory-stores.testsuite.ts";
 import { testRecords } from "./records.testsuite.ts";
+import { testServerKeys } from "./server-keys.testsuite.ts";
 import { testSessionQueue } from "./session-queue.testsuite.ts";
 import { testSessions } from "./sessions.testsuite.ts";
 import { testSkills } from "./skills.testsuite.ts";
@@ -23,6 +24,7 @@ const SUITES: readonly ((open: OpenStore) => void)[] = [
   testEncryption,
   testWorkspaces,
   testSkills,
+  testServerKeys,
 ];
 
 export function testStorePorts(open: OpenStore): void {

@@ -13,6 +13,7 @@ import type {
   FileWriter,
   LooseBlobs,
 } from "./records.ts";
+import type { ServerKeys } from "./server-keys.ts";
 import type { SessionQueue, SessionReader, SessionWriter } from "./sessions.ts";
 import type { Skills, SkillWriter } from "./skills.ts";
 import type { Credentials, CredentialWriter, Vaults, VaultWriter } from "./vaults.ts";
@@ -23,7 +24,9 @@ import type { Workspaces, WorkspaceWriter } from "./workspaces.ts";
  *
  * What every implementation promises (proved by the `*.testsuite.ts` beside the ports):
  * - `write` makes all effects of its work durable together, or none if the work rejects; it resolves
- *   after the commit is on disk. Concurrent writes behave as if one ran after the other.
+ *   after the commit is on disk. Concurrent writes behave as if one ran after the other, those of one
+ *   process in the order in which they were asked for, those of other processes in between.
+ * - A work changes nothing but through its transaction: it may be run and yet not take effect.
  * - A failing write never fails another one that was grouped into the same commit.
  * - Reads see every write that has resolved.
  * - When the disk is full or the database cannot be written, `write` rejects with
@@ -77,6 +80,7 @@ export interface StoreTransaction {
   readonly apiKeys: ApiKeyWriter;
   readonly workspaces: WorkspaceWriter;
   readonly answeredRequests: AnsweredRequests;
+  readonly serverKeys: ServerKeys;
   /** RFC 3339 with milliseconds; the same throughout the transaction. */
   readonly now: string;
 }

@@ -59,8 +59,7 @@ export class PostgresConnection {
   drop(): void {
     const client = this.#client;
     this.#client = undefined;
-    client?.removeAllListeners("end");
-    void client?.end().catch(() => undefined);
+    client?.connection.stream.destroy();
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { type Query, type SqlRunner, sql } from "../sql.ts";
 import { SqlStoreTransaction } from "../sql-ports.ts";
 import type { Touched } from "../touched.ts";
 import type { WriteEngine } from "../write-queue.ts";
+import { holderLock } from "./holder-lock.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 import { isConnectionLost, unavailable } from "./postgres-errors.ts";
 
@@ -131,7 +132,8 @@ export class PostgresEngine implements WriteEngine {
       () => this.#stalled(),
     );
     const now = new Date(this.#clock.now()).toISOString();
-    const tx = new SqlStoreTransaction({ db, now, touched, isFenced: this.#isFenced });
+    const isFenced = this.#isFenced;
+    const tx = new SqlStoreTransaction({ db, now, touched, isHolderGone, isFenced });
     return { tx, close: () => db.close() };
   }
 
@@ -189,6 +191,11 @@ export class PostgresEngine implements WriteEngine {
     }
     throw unavailable(reason) ?? reason;
   }
+}
+
+/** A server that lives has this lock on another connection; see `PostgresAnnouncements`. */
+function isHolderGone(column: Query): Query {
+  return sql`pg_try_advisory_xact_lock(${holderLock(column)})`;
 }
 
 /**

@@ -92,6 +92,20 @@ export async function takeOverLeases(tx: SqlTransaction, holder: string): Promis
     where lease_holder is not null and lease_holder <> ${holder}`);
 }
 
+/** See `SessionQueue.takeOverLost`. Each holder is asked about once, not once a session. */
+export async function takeOverLostLeases(tx: SqlTransaction, holder: string): Promise<void> {
+  if (tx.isHolderGone === undefined) return;
+  await tx.db.all(sql`
+    with holders as (
+      select distinct lease_holder from sessions
+      where lease_holder is not null and lease_holder <> ${holder}
+    ), lost as (
+      select lease_holder from holders where ${tx.isHolderGone(sql`lease_holder`)}
+    )
+    update sessions set lease_holder = null, lease_expires_at = null
+    where lease_holder in (select lease_holder from lost)`);
+}
+
 /** See `SessionQueue.nextDue`. A held session is due when its lease runs out, if it does. */
 export async function nextDue(tx: SqlTransaction): Promise<string | undefined> {
   const row = await tx.db.get<{ due: string | null }>(sql`
