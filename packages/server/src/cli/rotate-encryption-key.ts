@@ -7,8 +7,8 @@ import { StoreUnavailableError } from "../core/errors.ts";
 import type { Store } from "../core/ports/store.ts";
 import { acquireFileLock } from "../lib/file-lock.ts";
 import { OperatorError } from "../lib/operator-error.ts";
-import { openStore } from "../serve/database.ts";
 import { type Encryption, openEncryption } from "../serve/encryption.ts";
+import { openStore } from "../serve/open-store.ts";
 
 /** A server that writes without end makes this process wait for its turn, so often and so long. */
 const TURNS_MAX = 100;

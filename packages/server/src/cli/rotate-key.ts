@@ -9,7 +9,7 @@ import { newId } from "../lib/new-id.ts";
 import { OperatorError } from "../lib/operator-error.ts";
 import { Secret } from "../lib/secret.ts";
 import { writeFileAtomically } from "../lib/write-file-atomically.ts";
-import { openStore } from "../serve/database.ts";
+import { openStore } from "../serve/open-store.ts";
 import { apiKeyFor, apiKeyPath } from "./api-key.ts";
 
 /**

@@ -3,11 +3,9 @@ import type { Config } from "../config.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { Secret } from "../lib/secret.ts";
-import { systemClock } from "../lib/system-clock.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { PostgresAnnouncements } from "../store/postgres/postgres-announcements.ts";
-import { openPostgresStore } from "../store/postgres/postgres-store.ts";
-import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
+import { openStore } from "./open-store.ts";
 
 /** The database that the settings name, as one server uses it. */
 export interface Database {
@@ -53,22 +51,4 @@ async function openShared(url: Secret, options: SharedOptions): Promise<Database
     await announcements.close();
     throw error;
   }
-}
-
-/** The store alone. Rejects with a sentence if it cannot be opened. */
-export async function openStore(
-  config: Config,
-  announcements: Pick<Announcements, "publish">,
-  log: Pick<Logger, "error" | "info">,
-): Promise<Store> {
-  const options = {
-    clock: systemClock,
-    announcements,
-    onFailure: (error: Error) => log.error({ err: error }, "the store cannot write"),
-    onRecovery: () => log.info("the store can write again"),
-    unsafeIgnoreFence: config.test.unsafe.includes("fence"),
-  };
-  return config.postgresUrl === undefined
-    ? openSqliteStore({ ...options, dataFolder: config.data })
-    : await openPostgresStore({ ...options, url: config.postgresUrl.reveal() });
 }

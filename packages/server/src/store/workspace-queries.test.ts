@@ -29,6 +29,8 @@ const ACROSS_WORKSPACES: Readonly<Record<string, string>> = {
   "session-queue.ts nextDue": "the scheduler drives the sessions of all workspaces",
   "session-queue.ts renewLeases": "the leases of one process, whatever it holds",
   "session-queue.ts takeOverLeases": "the leases of another process, whatever it held",
+  "session-queue.ts takeOverLostLeases":
+    "the leases of processes that are gone, whatever they held",
   "undisposed-hands.ts listUndisposed": "the disposer of the server looks after all of them",
 };
 

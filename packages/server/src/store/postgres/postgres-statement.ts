@@ -23,7 +23,17 @@ const names = new Map<string, string>();
 
 /** The query in PostgreSQL's form: values are `$1`, `$2`, … */
 export function statementOf(query: Query): Statement {
-  return { ...textOf(query.parts), values: [...query.values] };
+  return { ...textOf(query.parts), values: query.values.map(withoutNul) };
+}
+
+/**
+ * PostgreSQL refuses NUL. Nothing that is stored has one, so that what is looked for by one is not
+ * found, as it should be.
+ */
+function withoutNul(value: SqlValue): SqlValue {
+  return typeof value === "string" && value.includes("\0")
+    ? value.replaceAll("\0", "\ufffd")
+    : value;
 }
 
 function textOf(parts: readonly string[]): Text {

@@ -35,7 +35,7 @@ export async function listSessions(
   );
   const rows = await db.all<SessionSummaryRow>(sql`
     with page as (
-      select * from (${joined(firstOfEach, " union all ") ?? sql`select * from sessions where 1 = 0`}) s
+      select * from (${joined(firstOfEach, " union all ") ?? sql`select * from sessions where workspace_id = ${workspaceId} and 1 = 0`}) s
       ${pageEnd(page, CREATED)}
     )
     select
