@@ -46,7 +46,7 @@ bin=$1; folder=$2
 while read -r line; do :; done
 pid=$(head -n 1 "$folder/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid"
 wait
-rm -rf "$folder"/*
+cd /; rm -rf "$folder"
 `;
 
 /** PostgreSQL refuses to run as root. */

@@ -46,7 +46,10 @@ export interface Store {
   readonly skills: Skills;
   readonly apiKeys: ApiKeys;
   readonly workspaces: Workspaces;
-  /** The work must await nothing but the transaction: others wait for it. It is failed if it does. */
+  /**
+   * The work must await nothing but the transaction: others wait for it. It is failed if it does. What
+   * a statement rejects with ends it: on PostgreSQL nothing more can be done in the work.
+   */
   write<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
   /**
    * As `write`, but may resolve before the commit is on disk. It survives the death of the process; a

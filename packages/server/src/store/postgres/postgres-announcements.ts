@@ -16,6 +16,9 @@ const WAITING_MAX = 10_000;
 /** Milliseconds between two looks at the connection, and the longest between two tries to make it. */
 const HEARTBEAT_MS = 5_000;
 const FIRST_PAUSE_MS = 100;
+/** Has PostgreSQL find out within some ten seconds that this machine is gone, and free the lock. */
+const KEEPALIVE =
+  "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3";
 /** However well all goes, so many heartbeats apart everybody looks for itself. */
 const LOOK_HEARTBEATS = 12;
 
@@ -146,7 +149,7 @@ export class PostgresAnnouncements implements Announcements {
 
   /** What a new connection is told before anything else. */
   async #greet(connection: PostgresConnection): Promise<void> {
-    await connection.run(`set synchronous_commit = off; listen ${CHANNEL}`);
+    await connection.run(`set synchronous_commit = off; ${KEEPALIVE}; listen ${CHANNEL}`);
     await this.#hold(connection);
   }
 

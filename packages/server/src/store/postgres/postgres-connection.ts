@@ -70,9 +70,16 @@ export class PostgresConnection {
     await client?.end();
   }
 
+  /** What is sent in one go leaves in one packet. */
   #connected(): pg.Client {
-    if (this.#client === undefined) throw new Error("Connection terminated");
-    return this.#client;
+    const client = this.#client;
+    if (client === undefined) throw new Error("Connection terminated");
+    const { stream } = client.connection;
+    if (stream.writableCorked === 0) {
+      stream.cork();
+      process.nextTick(() => stream.uncork());
+    }
+    return client;
   }
 
   async #connect(): Promise<void> {

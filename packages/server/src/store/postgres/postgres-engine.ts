@@ -96,12 +96,11 @@ export class PostgresEngine implements WriteEngine {
     this.#send("savepoint work");
   }
 
-  releaseSavepoint(): void {
-    this.#send("release savepoint work");
-  }
+  /** Nothing: the next work's savepoint may be within this one, and the commit ends them all. */
+  releaseSavepoint(): void {}
 
   rollbackToSavepoint(): void {
-    this.#send("rollback to savepoint work; release savepoint work");
+    this.#send("rollback to savepoint work");
   }
 
   isOpen(): boolean {
