@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { collectBlobs } from "../app/blob-collector.ts";
@@ -22,6 +21,7 @@ import { Scheduler } from "../run/scheduler.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
 import { cursorKey } from "./cursor-key.ts";
 import { type Database, openDatabase } from "./database.ts";
+import { emptyScratch } from "./empty-scratch.ts";
 import { openEncryption } from "./encryption.ts";
 import { readInstalledSkills } from "./installed-skills.ts";
 import type { Ownership } from "./ownership.ts";
@@ -57,7 +57,7 @@ export async function compose(
   { spawn, ownership, log }: ComposeOptions,
 ): Promise<Composition> {
   const blobs = await LocalBlobs.open(join(config.data, "blobs"));
-  const uploads = await openUploads(config, blobs);
+  const uploads = await openUploads(config, blobs, ownership);
   const holder = newId("holder");
   const database = await openDatabase(config, holder, log);
   const { store, announcements } = database;
@@ -139,10 +139,10 @@ async function openSecretBox(config: Config, database: Database): Promise<Secret
 async function openUploads(
   config: Config,
   blobs: Blobs,
+  { isShared }: Ownership,
 ): Promise<Pick<AppDeps, "installedSkills" | "scratchFolder">> {
   const scratchFolder = join(config.data, "scratch");
-  // What uploads of an earlier life have left.
-  await rm(scratchFolder, { recursive: true, force: true });
+  await emptyScratch(scratchFolder, isShared);
   return { installedSkills: await readInstalledSkills(config.skills, blobs), scratchFolder };
 }
 
