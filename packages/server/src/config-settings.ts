@@ -11,7 +11,7 @@ export const Settings = z.strictObject({
     .min(1)
     .default("./.drover")
     .describe(
-      "The folder that holds everything: the database, files, sandboxes, keys. One server each.",
+      "The folder that holds everything: the database, files, sandboxes, keys. One server each, unless the database is PostgreSQL.",
     ),
   DROVER_HOST: z
     .string()

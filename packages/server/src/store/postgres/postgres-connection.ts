@@ -3,6 +3,9 @@ import type { Query } from "../sql.ts";
 import { connectionOptions } from "./postgres-options.ts";
 import { statementOf } from "./postgres-statement.ts";
 
+/** What is under way when a connection is closed may take so long to end, in milliseconds. */
+const CLOSE_MS = 5_000;
+
 export interface ConnectionEvents {
   /** Each new connection, before anything else is sent on it. */
   readonly onConnect?: (connection: PostgresConnection) => Promise<void>;
@@ -67,7 +70,9 @@ export class PostgresConnection {
     await this.#connecting?.catch(() => undefined);
     const client = this.#client;
     this.#client = undefined;
+    const timer = setTimeout(() => client?.connection.stream.destroy(), CLOSE_MS);
     await client?.end();
+    clearTimeout(timer);
   }
 
   /** What is sent in one go leaves in one packet. */

@@ -11,6 +11,7 @@ import {
   running,
 } from "../../core/ports/store.testsuite.ts";
 import { openCuttingProxy } from "./cutting-proxy.testsuite.ts";
+import { PostgresEngine } from "./postgres-engine.ts";
 import { openPostgresStore } from "./postgres-store.ts";
 
 /** The command alone, as it is sent: `begin` sets something of that name. */
@@ -32,7 +33,7 @@ async function openWorld() {
     await proxy[Symbol.asyncDispose]();
     await database[Symbol.asyncDispose]();
   });
-  return { store, proxy, log };
+  return { store, proxy, log, url: database.url };
 }
 
 test("knows what became of a commit whose answer was lost", async () => {
@@ -99,6 +100,17 @@ test("says once that the server is away and once that it is back", async () => {
   await wake();
   expect(store.failure()).toBeUndefined();
   expect(log).toEqual(["failure", "recovery"]);
+});
+
+test("a server that stands still in the middle of a write is cut off, and holds nobody up", async () => {
+  const { store, url } = await openWorld();
+  const clock = { now: () => Date.now(), sleepUntil: async () => undefined };
+  const frozen = new PostgresEngine(url, clock, true);
+  await frozen.begin(true);
+  // It waits for the lock that the frozen one has.
+  await store.write(async () => undefined);
+  await expect(frozen.commit()).rejects.toThrow(/still|terminat/);
+  await frozen.close();
 });
 
 test("two servers write as if one wrote after the other", async () => {
