@@ -139,7 +139,7 @@ export const streams: readonly Scenario[] = [
       });
       while (!isOver && resumed.length < 20) {
         const watch = await Watch.open(t, session.id);
-        resumed.push({ watch, listed: await historyOf(t, session.id) });
+        resumed.push({ watch, listed: committed(await historyOf(t, session.id)) });
       }
       await first.turn();
       const history = await historyOf(t, session.id);
