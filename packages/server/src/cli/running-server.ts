@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Config } from "../config.ts";
 import { OperatorError } from "../lib/operator-error.ts";
 import { apiKeyFor } from "./api-key.ts";
-import { findServers } from "./server-file.ts";
+import { findServer } from "./server-file.ts";
 
 /** The API of the server that runs on the data folder, with the folder's own key. */
 export interface RunningServer {
@@ -16,7 +16,7 @@ const Refusal = z.object({ error: z.object({ message: z.string() }) });
 
 /** Rejects with an `OperatorError` if none runs; its methods do so with what the server refuses. */
 export async function reachServer(config: Config): Promise<RunningServer> {
-  const [server] = await findServers(config.data);
+  const server = await findServer(config.data);
   if (server === undefined) {
     throw new OperatorError(
       `No server is running on the data folder ${config.data}; start it with \`drover serve\`.`,

@@ -36,6 +36,11 @@ export async function findServers(data: string): Promise<readonly ServerFile[]> 
   return living;
 }
 
+/** One of them, to talk to; undefined if none runs. */
+export async function findServer(data: string): Promise<ServerFile | undefined> {
+  return (await findServers(data))[0];
+}
+
 /** True while the very process of the file runs; a later one that got its number is another. */
 export async function isAlive(file: Pick<ServerFile, "pid" | "pid_start">): Promise<boolean> {
   try {
