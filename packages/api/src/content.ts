@@ -25,8 +25,8 @@ export const ImageBlock = z.strictObject({
 export const DocumentBlock = z.strictObject({
   type: z.literal("document"),
   source: z.discriminatedUnion("type", [Base64Source, PlainTextSource, UrlSource, FileSource]),
-  title: z.string().nullish(),
-  context: z.string().nullish(),
+  title: z.string().nullable().exactOptional(),
+  context: z.string().nullable().exactOptional(),
 });
 
 export const SearchResultBlock = z.strictObject({

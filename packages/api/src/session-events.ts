@@ -59,22 +59,22 @@ export const SpanModelUsage = z.object({
   output_tokens: z.number().int(),
   cache_creation_input_tokens: z.number().int(),
   cache_read_input_tokens: z.number().int(),
-  speed: z.enum(["standard", "fast"]).optional(),
+  speed: z.enum(["standard", "fast"]).exactOptional(),
 });
 
 /** Cumulative usage of a session or thread; a figure that was never reported is absent. */
 export const SessionUsage = z.object({
-  input_tokens: z.number().int().optional(),
-  output_tokens: z.number().int().optional(),
-  cache_read_input_tokens: z.number().int().optional(),
+  input_tokens: z.number().int().exactOptional(),
+  output_tokens: z.number().int().exactOptional(),
+  cache_read_input_tokens: z.number().int().exactOptional(),
   cache_creation: z
     .object({
-      ephemeral_5m_input_tokens: z.number().int().optional(),
-      ephemeral_1h_input_tokens: z.number().int().optional(),
+      ephemeral_5m_input_tokens: z.number().int().exactOptional(),
+      ephemeral_1h_input_tokens: z.number().int().exactOptional(),
     })
-    .optional(),
-  active_seconds: z.number().optional(),
-  list_cost: z.object({ amount: z.string(), currency: z.literal("USD") }).nullish(),
+    .exactOptional(),
+  active_seconds: z.number().exactOptional(),
+  list_cost: z.object({ amount: z.string(), currency: z.literal("USD") }).exactOptional(),
 });
 
 export const EvaluatedPermission = z.enum(["allow", "ask", "deny"]);
@@ -85,13 +85,13 @@ export const AgentMessage = z.object({
 export const AgentToolUse = z.object({
   name: z.string(),
   input: z.record(z.string(), z.unknown()),
-  evaluated_permission: EvaluatedPermission.optional(),
-  evaluation: z.object({ type: z.enum(["always_allow", "always_ask"]) }).optional(),
+  evaluated_permission: EvaluatedPermission.exactOptional(),
+  evaluation: z.object({ type: z.enum(["always_allow", "always_ask"]) }).exactOptional(),
 });
 export const AgentToolResult = z.object({
   tool_use_id: z.string(),
-  content: z.array(ResultBlock).optional(),
-  is_error: z.boolean().nullish(),
+  content: z.array(ResultBlock).exactOptional(),
+  is_error: z.boolean().nullable().exactOptional(),
 });
 export const ThreadStatus = z.object({ session_thread_id: z.string(), agent_name: z.string() });
 export const SessionStatusIdle = z.object({ stop_reason: StopReason, stop_details: StopDetails });
