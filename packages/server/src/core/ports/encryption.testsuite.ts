@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SealedPosition, SealedText } from "./encryption.ts";
-import { type OpenStore, START, uniqueId } from "./store.testsuite.ts";
+import { keyOf, newSession, type OpenStore, START, uniqueId } from "./store.testsuite.ts";
 import type { Store } from "./store.ts";
 import { newCredential } from "./vaults.testsuite.ts";
 
@@ -64,6 +64,38 @@ function testTexts(open: OpenStore): void {
     await store.write((tx) => tx.sealedTexts.replace(text, sealed));
     const renewed = (await all(store)).filter((each) => each.sealed === sealed);
     expect(renewed).toEqual([{ ...text, sealed }]);
+  });
+
+  test("goes on from column to column, whatever their keys are made of", async () => {
+    await using world = await open();
+    const { store } = world;
+    const workspace_id = uniqueId("wrkspc");
+    const sessions = Array.from({ length: 12 }, () => newSession({ workspace_id }));
+    const credentials = Array.from({ length: 3 }, () => newCredential());
+    for (const session of sessions) {
+      await store.write(async (tx) => {
+        await tx.sessions.insert(session);
+        for (const id of ["sesrsc_1", "sesrsc_2"]) {
+          await tx.sessions.putRepositoryToken(keyOf(session), id, `${session.id} ${id}`);
+        }
+      });
+    }
+    for (const each of credentials) {
+      await store.write((tx) => tx.credentials.insert(each, `sealed ${each.id}`));
+    }
+    const expected = [
+      ...sessions.flatMap(({ id }) => [`${id} sesrsc_1`, `${id} sesrsc_2`]),
+      ...credentials.map(({ id }) => `sealed ${id}`),
+    ];
+    const texts = (await all(store)).filter(({ sealed }) => expected.includes(sealed));
+    expect(texts.map(({ sealed }) => sealed).sort()).toEqual(expected.toSorted());
+    for (const text of texts) {
+      await store.write((tx) => tx.sealedTexts.replace(text, `new ${text.sealed}`));
+    }
+    const [session] = sessions;
+    if (session === undefined) throw new Error("no session");
+    const token = await store.sessions.findRepositoryToken(keyOf(session), "sesrsc_2");
+    expect(token).toBe(`new ${session.id} sesrsc_2`);
   });
 
   test("leaves a secret that was changed or taken away meanwhile", async () => {
