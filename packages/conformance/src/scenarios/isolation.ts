@@ -41,11 +41,8 @@ export const isolation: readonly Scenario[] = [
       const key = t.key("other-workspace");
       await t.shared("all resources", () => everything(t));
       for (const { id, path } of lists) {
-        const own = await t.request("GET", `${path}?limit=1000`);
-        const foreign = await t.request("GET", `${path}?limit=1000`, { key });
-        assert.equal(foreign.status, 200, foreign.text);
-        assert.equal(foreign.text.includes(MARKER), false, id);
-        if (id !== "models.list") assert.equal(own.text.includes(MARKER), true, id);
+        assert.equal(await isMarkedIn(t, path, { key }), false, id);
+        if (id !== "models.list") assert.equal(await isMarkedIn(t, path), true, id);
       }
     },
   ),
@@ -129,4 +126,15 @@ function without(text: string): string {
   return text
     .replaceAll(/req_\w+/g, "")
     .replaceAll(/(?<=[a-z]_)(?:[A-Za-z0-9-]{20,}|nobody)/g, "…");
+}
+
+/** Looks through all pages: a server may hold more than it shows in one. */
+async function isMarkedIn(t: Target, path: string, wire: { key?: string } = {}): Promise<boolean> {
+  for (let page = ""; ; ) {
+    const answer = await t.request("GET", `${path}?limit=1000${page}`, wire);
+    if (accepted(answer) && answer.text.includes(MARKER)) return true;
+    const next: unknown = answer.body.next_page;
+    if (typeof next !== "string") return false;
+    page = `&page=${encodeURIComponent(next)}`;
+  }
 }
