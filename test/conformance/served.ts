@@ -30,7 +30,14 @@ export class Served {
   /** `settings` go into the server's environment. Rejects with its log if it does not start. */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<Served> {
     const data = mkdtempSync(join(tmpdir(), "drover-conformance-"));
-    const env = { DROVER_DATA: data, DROVER_PORT: "0", DROVER_API_KEY: API_KEY, ...settings };
+    const env = {
+      DROVER_DATA: data,
+      DROVER_PORT: "0",
+      DROVER_API_KEY: API_KEY,
+      // A failure that does not pass is retried to the end, half a minute by default.
+      DROVER_MODEL_BACKOFF_MS: "50",
+      ...settings,
+    };
     const child = spawn(process.execPath, [...FROM_SOURCE, "serve"], {
       stdio: ["ignore", "pipe", "pipe"],
       env: environment(env),

@@ -12,8 +12,8 @@ export interface WatchOptions {
   readonly threadId?: string;
 }
 
-/** Longer than anything that a scenario waits for. */
-const WAIT_MS = 20_000;
+/** Longer than anything that a scenario waits for: a server's last retry may come after 20 seconds. */
+const WAIT_MS = 40_000;
 
 /** A stream of the official client that is read in the background from when it was opened. */
 export class Watch {
