@@ -13,7 +13,7 @@ export interface Endpoint {
   readonly isUnbuilt: boolean;
 }
 
-interface Document {
+export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
@@ -29,7 +29,7 @@ export class Contract {
   readonly endpoints: readonly Endpoint[];
   readonly #schemas: Readonly<Record<string, Schema>>;
 
-  private constructor({ paths, components }: Document) {
+  constructor({ paths, components }: Document) {
     this.#schemas = components.schemas;
     this.endpoints = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, described]) => endpointOf(method, path, described)),

@@ -13,6 +13,12 @@ import { asCurl, send } from "./send.ts";
 /** A longer campaign: `FUZZ_REQUESTS=1000000 FUZZ_SEED=7 npx vitest run --project conformance test/fuzz`. */
 const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 1_000_000_000);
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 20_000);
+/** A URL of PostgreSQL instead of a folder of SQLite. */
+const DATABASE = process.env["FUZZ_DATABASE"];
+const SETTINGS = {
+  DROVER_LOG_LEVEL: "error",
+  ...(DATABASE === undefined ? {} : { DROVER_DATABASE: DATABASE }),
+};
 const AT_ONCE = 12;
 /** Requests that are thought up together; ids are as they were when a batch begins. */
 const BATCH = 500;
@@ -27,7 +33,7 @@ interface Failure {
 
 test(`${REQUESTS} requests made up from the contract find no fault`, async () => {
   process.stdout.write(`fuzz: ${REQUESTS} requests, FUZZ_SEED=${SEED}\n`);
-  const server = await startServer({ env: { DROVER_LOG_LEVEL: "error" } });
+  const server = await startServer({ env: SETTINGS });
   const log: string[] = [];
   server.process.stderr?.on("data", (chunk) => log.push(String(chunk)));
   const contract = await Contract.of(server.url);
@@ -35,6 +41,7 @@ test(`${REQUESTS} requests made up from the contract find no fault`, async () =>
     `secret-of-one-${SEED}`,
     `secret-of-other-${SEED}`,
   ]);
+  const leakIn = (...args: Parameters<typeof population.leakIn>) => population.leakIn(...args);
   const failures = new Map<string, Failure>();
   const statuses = new Map<number, number>();
   const answered = new Set<string>();
@@ -48,7 +55,7 @@ test(`${REQUESTS} requests made up from the contract find no fault`, async () =>
       const answer = await send(server.url, request, key);
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
       if (answer.status === 200) answered.add(request.endpoint.id);
-      const problem = problemOf(request, answer, { contract, population });
+      const problem = problemOf(request, answer, { contract, leakIn });
       if (problem !== undefined) fail(problem);
       else if (answer.status === 200) population.learn(request.who, answer.text);
     } catch (error) {

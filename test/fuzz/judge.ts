@@ -1,20 +1,25 @@
 import type { Contract } from "./document.ts";
-import type { Population } from "./population.ts";
-import type { FuzzRequest } from "./requests.ts";
+import type { FuzzRequest, Who } from "./requests.ts";
 import type { FuzzAnswer } from "./send.ts";
 import { problemIn } from "./validate.ts";
+
+interface World {
+  readonly contract: Contract;
+  /** What an answer tells of the other workspace that the request did not; undefined if nothing. */
+  readonly leakIn: (who: Who, sent: string, text: string) => string | undefined;
+}
 
 /** What is wrong with an answer; undefined if nothing is. */
 export function problemOf(
   request: FuzzRequest,
   answer: FuzzAnswer,
-  { contract, population }: { contract: Contract; population: Population },
+  { contract, leakIn }: World,
 ): string | undefined {
   const { status, text, headers } = answer;
   const sent = [request.path, ...request.headers.flat(), Buffer.from(request.body ?? "")].join(
     "\n",
   );
-  const leak = population.leakIn(request.who, sent, `${JSON.stringify(headers)}${text}`);
+  const leak = leakIn(request.who, sent, `${JSON.stringify(headers)}${text}`);
   if (leak !== undefined) return `tells ${request.who} of ${leak}`;
   if (status >= 200 && status < 300) return problemOfSuccess(request, answer, contract);
   return problemOfRefusal(request, answer);

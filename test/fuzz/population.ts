@@ -121,8 +121,10 @@ export class Population {
 
   /** Makes something of everything once more, for requests take things away. */
   async grow(): Promise<void> {
-    await this.#fill(0, this.keys.developer);
-    await this.#fill(1, this.keys["other developer"]);
+    await Promise.all([
+      this.#fill(0, this.keys.developer),
+      this.#fill(1, this.keys["other developer"]),
+    ]);
   }
 
   async #fill(workspace: 0 | 1, key: string): Promise<void> {
