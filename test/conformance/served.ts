@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -36,6 +36,7 @@ export class Served {
       DROVER_API_KEY: API_KEY,
       // A failure that does not pass is retried to the end, half a minute by default.
       DROVER_MODEL_BACKOFF_MS: "50",
+      DROVER_SKILLS: installSkill(join(data, "skills")),
       ...settings,
     };
     const child = spawn(process.execPath, [...FROM_SOURCE, "serve"], {
@@ -57,4 +58,12 @@ export class Served {
     if (this.process.exitCode === null) this.process.kill("SIGKILL");
     rmSync(this.#data, { recursive: true, force: true });
   }
+}
+
+/** A folder with one skill for all workspaces. */
+function installSkill(folder: string): string {
+  mkdirSync(join(folder, "xlsx"), { recursive: true });
+  const document = "---\nname: xlsx\ndescription: Stands in for Anthropic's.\n---\n";
+  writeFileSync(join(folder, "xlsx", "SKILL.md"), document);
+  return folder;
 }

@@ -29,6 +29,7 @@ import { eventsList } from "./scenarios/events-list.ts";
 import { eventsPermissions } from "./scenarios/events-permissions.ts";
 import { eventsThreads } from "./scenarios/events-threads.ts";
 import { eventsTurn } from "./scenarios/events-turn.ts";
+import { fileLists } from "./scenarios/file-lists.ts";
 import { files } from "./scenarios/files.ts";
 import { isolation } from "./scenarios/isolation.ts";
 import { memories } from "./scenarios/memories.ts";
@@ -50,6 +51,9 @@ import { sessionResources } from "./scenarios/session-resources.ts";
 import { sessionThreads } from "./scenarios/session-threads.ts";
 import { sessionTurns } from "./scenarios/session-turns.ts";
 import { sessions } from "./scenarios/sessions.ts";
+import { skillArchives } from "./scenarios/skill-archives.ts";
+import { skillReferences } from "./scenarios/skill-references.ts";
+import { skillVersions } from "./scenarios/skill-versions.ts";
 import { skills } from "./scenarios/skills.ts";
 import { streams } from "./scenarios/streams.ts";
 import { streamsPreviews } from "./scenarios/streams-previews.ts";
@@ -110,7 +114,11 @@ export const SCENARIOS: readonly Scenario[] = [
   ...memoryLists,
   ...memoryVersions,
   ...skills,
+  ...skillVersions,
+  ...skillArchives,
+  ...skillReferences,
   ...files,
+  ...fileLists,
   ...models,
   ...dreams,
   ...selfHosted,

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { type Scenario, scenario } from "../scenario.ts";
+import { agentWith, many, noAgentWith, updated } from "../support/agents.ts";
+import { all, refused } from "../support/expect.ts";
+import { newSkill, newVersion } from "../support/skills.ts";
+import type { Target } from "../target.ts";
+
+const MISSING = { status: 404, type: "not_found_error" };
+
+const custom = (skill_id: string, version?: string | null) => ({
+  type: "custom",
+  skill_id,
+  ...(version !== undefined && { version }),
+});
+
+async function noSuchSkill(t: Target, skill: object, says: RegExp): Promise<void> {
+  await refused(agentWith(t, { skills: [skill] }), { ...MISSING, says });
+}
+
+/** Agents that have skills. */
+export const skillReferences: readonly Scenario[] = [
+  scenario(
+    "an agent's skill is pinned to a version when it is sent, and stays so",
+    {
+      verifies: [
+        "skills.agents.latest",
+        "skills.agents.pinned",
+        "skills.agents.kept",
+        "skills.agents.version",
+      ],
+      rows: [12, 112],
+    },
+    async (t) => {
+      const skill = await newSkill(t);
+      const first = custom(skill.id, skill.latest_version_id);
+      const second = custom(skill.id, (await newVersion(t, skill, "Second")).id);
+      const older = await agentWith(t, { skills: [first] });
+      assert.deepEqual(older.skills, [first]);
+      const made = [];
+      for (const version of [undefined, null, "latest", second.version]) {
+        const agent = await agentWith(t, { skills: [custom(skill.id, version)] });
+        assert.deepEqual(agent.skills, [second], `version ${version}`);
+        made.push(agent);
+      }
+      await newVersion(t, skill, "Third");
+      for (const { id } of made) {
+        assert.deepEqual((await t.client.beta.agents.retrieve(id)).skills, [second]);
+      }
+    },
+  ),
+
+  scenario(
+    "skills that there are not are refused by name",
+    { verifies: ["skills.agents.unknown", "skills.agents.anthropic"], rows: [112] },
+    async (t) => {
+      const skill = await newSkill(t);
+      const other = await newSkill(t);
+      await agentWith(t, { skills: [custom(skill.id), custom(other.id)] });
+      await noSuchSkill(t, custom("skill_of_nobody"), /skills\.0.*skill_of_nobody/);
+      await noSuchSkill(t, custom(skill.id, "skver_of_nobody"), /skver_of_nobody/);
+      await noSuchSkill(t, custom(skill.id, other.latest_version_id), /version/);
+      await noSuchSkill(t, { type: "anthropic", skill_id: skill.id }, /skills\.0/);
+      const installed = await all(t.client.beta.skills.list({ source: "anthropic" }));
+      for (const skill_id of ["xlsx", "pptx", "docx", "pdf", "what-there-is-not"]) {
+        if (installed.some(({ id }) => id === skill_id)) continue;
+        await noSuchSkill(
+          t,
+          { type: "anthropic", skill_id },
+          new RegExp(`skills\\.0.*${skill_id}`),
+        );
+      }
+      await noAgentWith(t, { skills: [{ type: "plugin", skill_id: skill.id }] }, /skills/);
+    },
+  ),
+
+  scenario(
+    "an update replaces, clears or keeps an agent's skills",
+    { verifies: ["skills.agents.update"], rows: [112] },
+    async (t) => {
+      const [one, two] = [await newSkill(t), await newSkill(t)];
+      const pinned = (skill: typeof one) => custom(skill.id, skill.latest_version_id);
+      const agent = await agentWith(t, { skills: [custom(one.id)] });
+      const both = await updated(t, agent, { skills: [custom(two.id), custom(one.id)] });
+      assert.deepEqual(both.skills, [pinned(two), pinned(one)]);
+      assert.deepEqual((await updated(t, agent, { name: "b" })).skills, both.skills);
+      assert.deepEqual((await updated(t, agent, { skills: [] })).skills, []);
+      assert.deepEqual((await updated(t, agent, { skills: [custom(one.id)] })).skills, [
+        pinned(one),
+      ]);
+      assert.deepEqual((await updated(t, agent, { skills: null })).skills, []);
+      const missing = updated(t, agent, { skills: [custom("skill_of_nobody")] });
+      await refused(missing, { ...MISSING, says: /skills\.0/ });
+    },
+  ),
+
+  scenario(
+    "an agent has at most 20 skills, each once",
+    { verifies: ["skills.agents.max", "skills.agents.twice"] },
+    async (t) => {
+      const ids: string[] = [];
+      for (let count = 0; count < 21; count += 1) ids.push((await newSkill(t)).id);
+      const most = ids.slice(0, 20).map((id) => custom(id));
+      assert.equal((await agentWith(t, { skills: most })).skills.length, 20);
+      await noAgentWith(t, { skills: ids.map((id) => custom(id)) }, /skills/);
+      const [id = ""] = ids;
+      await noAgentWith(t, { skills: many(2, () => custom(id)) }, /skills\.1/);
+    },
+  ),
+
+  scenario(
+    "an agent keeps the name of a skill that is deleted",
+    { verifies: ["skills.agents.deleted"] },
+    async (t) => {
+      const skill = await newSkill(t);
+      const agent = await agentWith(t, { skills: [custom(skill.id)] });
+      await t.client.beta.skills.delete(skill.id);
+      const { skills } = await t.client.beta.agents.retrieve(agent.id);
+      assert.deepEqual(skills, [custom(skill.id, skill.latest_version_id)]);
+      assert.deepEqual((await updated(t, agent, { name: "renamed" })).skills, skills);
+      await refused(updated(t, agent, { skills }), MISSING);
+    },
+  ),
+];
