@@ -37,12 +37,18 @@ export async function receiveSkill(
   { blobs, scratchFolder }: UploadDeps,
 ): Promise<UploadedSkill> {
   await using scratch = await ScratchFolder.open(scratchFolder);
+  // One file after the other, however many parts come at once.
+  let turn: Promise<unknown> = Promise.resolve();
   const form = await readForm(c, {
     field: "files[]",
     filesMax: SKILL_LIMITS.membersMax,
     bytesMax: SKILL_LIMITS.bytesMax,
     isFile: (name) => name === "files[]" || name === "files",
-    take: (part) => receiveFile(part, scratch),
+    take: (part) => {
+      const received = turn.then(() => receiveFile(part, scratch));
+      turn = received;
+      return received;
+    },
   });
   const stored = await storePackage({
     blobs,

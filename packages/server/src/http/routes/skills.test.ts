@@ -237,18 +237,17 @@ describe("an upload that is refused leaves nothing behind", () => {
     expect((await world.request("GET", "/v1/skills")).body.data).toEqual([]);
   });
 
-  test("for its size, and tells the sender who is still sending", async () => {
+  test("tells so to a sender who is still sending", async () => {
     const world = await openWorld();
     const { url } = await world.listen();
     const client = new Anthropic({ apiKey: world.key, baseURL: url, maxRetries: 0 });
-    const upload = (path: string, size: number) =>
+    const upload = (path: string) =>
       client.skills.create({
-        files: [new File([document()], "a/SKILL.md"), new File([new Uint8Array(size)], path)],
+        files: [new File([document()], "a/SKILL.md"), new File([new Uint8Array(2_000_000)], path)],
       });
-    await expect(upload("a/b", 31_457_280)).rejects.toMatchObject({ status: 413 });
-    await expect(upload("a/../b", 4_000_000)).rejects.toMatchObject({ status: 400 });
+    await expect(upload("a/../b")).rejects.toMatchObject({ status: 400 });
     expect(leftovers(world)).toEqual([]);
-    expect(await upload("a/b", 4_000_000)).toMatchObject({ type: "skill" });
+    expect(await upload("a/b")).toMatchObject({ type: "skill" });
   });
 
   test("when its sender goes away half-way, and is no failure of ours", async () => {
