@@ -92,6 +92,15 @@ export const Settings = z.strictObject({
   DROVER_MODELS: ModelSettings.default([]).describe(
     "The models of that API, to be listed and to be called by other names; see [models](models.md). A YAML list, or JSON.",
   ),
+  DROVER_FILES_BYTES_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      "Bytes that the files of one workspace may have in all, the same content counted once; an upload beyond is refused. What agents leave counts and is never refused. Without it there is no end.",
+    ),
   DROVER_SKILLS: z
     .string()
     .min(1)

@@ -32,6 +32,8 @@ export interface Config {
     /** Milliseconds. */
     readonly backoffMs: number;
   };
+  /** Bytes that the files of a workspace may have in all. */
+  readonly filesBytesMax?: number;
   /** Absolute path of the folder with the skills of all workspaces. */
   readonly skills?: string;
   readonly bwrapPath?: string;
@@ -153,7 +155,7 @@ function explain(error: z.ZodError): string {
 function toConfig(settings: z.output<typeof Settings>, env: Environment): Config {
   const { DROVER_API_KEY: key, DROVER_BWRAP: bwrap, DROVER_TEST_FAIL_POINT: point } = settings;
   const encryptionKeys = settings.DROVER_ENCRYPTION_KEY?.map((each) => new Secret(each));
-  const { DROVER_SKILLS: skills } = settings;
+  const { DROVER_SKILLS: skills, DROVER_FILES_BYTES_MAX: filesBytesMax } = settings;
   return Object.freeze({
     data: resolve(settings.DROVER_DATA),
     host: settings.DROVER_HOST,
@@ -165,6 +167,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
       : { postgresUrl: new Secret(settings.DROVER_DATABASE) }),
     logLevel: settings.DROVER_LOG_LEVEL,
     model: Object.freeze(modelAccess(settings, env)),
+    ...(filesBytesMax === undefined ? {} : { filesBytesMax }),
     ...(skills === undefined ? {} : { skills: resolve(skills) }),
     ...(bwrap === undefined ? {} : { bwrapPath: bwrap }),
     test: Object.freeze({

@@ -82,6 +82,30 @@ test("content that a file has again by then is kept", async () => {
   expect(deleted).toEqual(["b 11"]);
 });
 
+test("the content of a file that has expired goes, and the file stays", async () => {
+  const { clock, store, deleted, start, pass } = world();
+  start();
+  const file = {
+    workspace_id: workspaceId,
+    id: "file_1",
+    filename: "a.txt",
+    mime_type: "text/plain",
+    size_bytes: 1,
+    sha256: "a",
+    created_at: new Date(clock.now()).toISOString(),
+    expires_at: new Date(clock.now() + 12 * minute).toISOString(),
+    session_id: null,
+    downloadable: false,
+    output_path: null,
+  };
+  await store.write((tx) => tx.files.insert(file));
+  await pass(22);
+  expect(deleted).toEqual([]);
+  await pass(3);
+  await expect.poll(() => deleted).toHaveLength(1);
+  expect(await store.files.find(workspaceId, "file_1")).toEqual({ ...file, sha256: "" });
+});
+
 test("what waits when a process ends is collected by the next, some time after its start", async () => {
   const { clock, deleted, loosen, loose, start, pass } = world();
   const first = start();

@@ -15,7 +15,7 @@ interface BlobCollectorOptions {
 }
 
 /**
- * Deletes content that lost its last reference, later: whoever stores the same content in between
+ * Takes the content away from files that have expired, and deletes what lost its last reference, later: whoever stores the same content in between
  * does so before saying that it is needed, and must not lose it. For the same reason nothing is
  * deleted in the first minutes: what a call left behind is committed by then. Works until the signal
  * is aborted. Rejects if a blob cannot be deleted or the store fails; may be called again.
@@ -36,13 +36,15 @@ async function collectSome(
   { store, blobs, clock }: BlobCollectorOptions,
   signal: AbortSignal,
 ): Promise<number> {
+  const now = new Date(clock.now()).toISOString();
+  const expired = await store.write((tx) => tx.files.purgeExpired(now, BATCH));
   const before = new Date(clock.now() - DELAY_MS).toISOString();
   const loose = await store.write((tx) => tx.looseBlobs.list(before, BATCH));
   for (const blob of loose) {
     if (signal.aborted) break;
     await collect({ store, blobs }, blob);
   }
-  return loose.length;
+  return Math.max(expired, loose.length);
 }
 
 /** The note goes last: a process that dies in between leaves it, and deleting twice is once. */

@@ -12,7 +12,7 @@ const principal: Principal = { workspaceId: "wrkspc_a", keyId: "apikey_a", role:
 const stranger: Principal = { ...principal, workspaceId: "wrkspc_b" };
 const blob = { sha256: "ab".repeat(32), size_bytes: 3 };
 
-function world() {
+function world(options: { filesBytesMax?: number } = {}) {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const files = createFiles({
@@ -21,6 +21,7 @@ function world() {
     clock,
     cursors: createCursors({ key: new Uint8Array(32) }),
     newId,
+    ...options,
   });
   const upload = (fields: Partial<Upload> = {}, who = principal) =>
     store.write((tx) => files.upload(tx, who, { filename: "a.csv", blob, ...fields }));
@@ -108,6 +109,25 @@ test.each([3599, 7_776_001, 3600.5, Number.NaN])(
     await expect(upload({ expiresInSeconds: seconds })).rejects.toThrow("expires_in_seconds");
   },
 );
+
+test("a workspace has no more bytes than it may, the same content counted once", async () => {
+  const { store, files, upload } = world({ filesBytesMax: 5 });
+  const other = (byte: string, size_bytes: number) => ({
+    blob: { sha256: byte.repeat(32), size_bytes },
+  });
+  const { id } = await upload();
+  await upload();
+  const refusal = { type: "invalid_request_error", code: "storage_quota_exceeded" };
+  await expect(upload(other("cd", 3))).rejects.toThrow(expect.objectContaining(refusal));
+  await upload(other("cd", 3), stranger);
+  await upload(other("ef", 2));
+  await expect(upload(other("cd", 1))).rejects.toThrow(expect.objectContaining(refusal));
+  await store.write((tx) => files.delete(tx, principal, id));
+  await expect(upload(other("cd", 1))).rejects.toThrow(expect.objectContaining(refusal));
+  const { data } = await files.list("wrkspc_a", {});
+  for (const file of data) await store.write((tx) => files.delete(tx, principal, file.id));
+  await upload(other("cd", 5));
+});
 
 test("files are listed newest first, by session or by ids", async () => {
   const { clock, upload, putOutput, list } = world();

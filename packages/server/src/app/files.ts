@@ -33,6 +33,7 @@ export interface FileContent {
 }
 
 export interface Files {
+  /** Rejects with `storage_quota_exceeded` if the workspace would then have more than it may. */
   upload(tx: StoreTransaction, principal: Principal, upload: Upload): Promise<FileMetadata>;
   /** Also of an expired file, until it is deleted. */
   retrieve(workspaceId: string, id: string): Promise<FileMetadata>;
@@ -55,14 +56,22 @@ interface FilesOptions {
   readonly clock: Clock;
   readonly cursors: Cursors;
   readonly newId: NewId;
+  /** Bytes of contents that a workspace may have, each counted once; without it there is no end. */
+  readonly filesBytesMax?: number | undefined;
 }
 
 export function createFiles(options: FilesOptions): Files {
-  const { store, clock, newId } = options;
+  const { store, clock, newId, filesBytesMax: bytesMax } = options;
   return {
     upload: async (tx, { workspaceId }, upload) => {
       const record = uploadedFile(upload, { workspaceId, id: newId(idPrefixes.file), now: tx.now });
       await tx.files.insert(record);
+      if (bytesMax !== undefined && (await tx.files.contentBytes(workspaceId)) > bytesMax) {
+        throw new InvalidRequestError(
+          `file: with it the workspace would have more than ${bytesMax} bytes; delete files`,
+          { code: "storage_quota_exceeded" },
+        );
+      }
       return fileOf(record);
     },
     retrieve: async (workspaceId, id) => fileOf(await getFile(store.files, workspaceId, id)),

@@ -58,6 +58,8 @@ export interface AppDeps {
   readonly installedSkills: readonly InstalledSkill[];
   /** Where uploads lie while they are checked. */
   readonly scratchFolder: string;
+  /** Bytes that the files of a workspace may have in all. */
+  readonly filesBytesMax?: number | undefined;
   readonly log: HttpLog;
   /** Aborted when the server stops: open streams end, new ones and `/ready` are refused. */
   readonly shutdown: AbortSignal;

@@ -57,6 +57,7 @@ export async function openWorld({
 }: {
   streamLimits?: Partial<StreamLimits>;
   installedSkills?: readonly InstalledSkill[];
+  filesBytesMax?: number;
   now?: () => number;
   /** Instead of the store in memory. */
   openStore?: (options: MemoryStoreOptions & { dataFolder: string }) => Store;

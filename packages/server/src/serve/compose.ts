@@ -140,10 +140,11 @@ async function openUploads(
   config: Config,
   blobs: Blobs,
   { isShared }: Ownership,
-): Promise<Pick<AppDeps, "installedSkills" | "scratchFolder">> {
+): Promise<Pick<AppDeps, "installedSkills" | "scratchFolder" | "filesBytesMax">> {
   const scratchFolder = join(config.data, "scratch");
   await emptyScratch(scratchFolder, isShared);
-  return { installedSkills: await readInstalledSkills(config.skills, blobs), scratchFolder };
+  const installedSkills = await readInstalledSkills(config.skills, blobs);
+  return { installedSkills, scratchFolder, filesBytesMax: config.filesBytesMax };
 }
 
 const COLLECTOR_PAUSE_MS = 60_000;

@@ -31,6 +31,7 @@ import {
   updateEnvironment,
 } from "./queries/environments.ts";
 import {
+  countContentBytes,
   deleteFile,
   deleteFilesOfSession,
   findFile,
@@ -38,6 +39,7 @@ import {
   insertFile,
   isContentReferenced,
   listFiles,
+  purgeExpiredFiles,
   putOutputFile,
 } from "./queries/files.ts";
 import { acceptInput, readInbox } from "./queries/inbox.ts";
@@ -222,6 +224,8 @@ export class SqlStoreTransaction implements StoreTransaction {
       putOutput: (file) => putOutputFile(tx, file),
       delete: (workspaceId, id) => deleteFile(tx, workspaceId, id),
       deleteOfSession: (workspaceId, sessionId) => deleteFilesOfSession(tx, workspaceId, sessionId),
+      purgeExpired: (before, limit) => purgeExpiredFiles(tx, before, limit),
+      contentBytes: (workspaceId) => countContentBytes(tx, workspaceId),
       isReferenced: (workspaceId, sha256) => isContentReferenced(tx, workspaceId, sha256),
     };
   }

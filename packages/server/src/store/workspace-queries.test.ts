@@ -19,6 +19,7 @@ const FOLDER = join(import.meta.dirname, "queries");
 const ACROSS_WORKSPACES: Readonly<Record<string, string>> = {
   "answered-requests.ts pruneAnsweredRequests": "what is too old is deleted, whoever it belongs to",
   "api-keys.ts findApiKey": "the key is what tells the workspace",
+  "files.ts listExpiredFiles": "the collector of the server looks after all of them",
   "loose-blobs.ts addLooseBlobsOf":
     "its callers give table and condition; the workspace is the row's own",
   "loose-blobs.ts listLooseBlobs": "the collector of the server looks after all of them",

@@ -12,6 +12,7 @@ export function testRecords(open: OpenStore): void {
   describe("Agents", () => testAgents(open));
   describe("Environments", () => testEnvironments(open));
   describe("Files", () => testFiles(open));
+  describe("Files", () => testContentOfFiles(open));
   describe("ApiKeys", () => testApiKeys(open));
   describe("AnsweredRequests", () => testAnsweredRequests(open));
 }
@@ -195,6 +196,64 @@ function testFiles(open: OpenStore): void {
     expect(await referenced()).toEqual([true, false, false]);
     await store.write((tx) => tx.files.delete(workspace_id, file.id));
     expect(await referenced()).toEqual([false, false, false]);
+  });
+}
+
+function testContentOfFiles(open: OpenStore): void {
+  test("lets the content of expired files go, and keeps the files without it", async () => {
+    await using world = await open();
+    const { store } = world;
+    const workspace_id = uniqueId("wrkspc");
+    const [one = "", two = ""] = ["1", "2"].map((digit) => digit.repeat(64));
+    const expired = newFile({ workspace_id, sha256: one, expires_at: at(5) });
+    const also = newFile({ workspace_id, sha256: one, expires_at: at(6) });
+    const later = newFile({ workspace_id, sha256: two, expires_at: at(7) });
+    const never = newFile({ workspace_id, sha256: two });
+    await store.write(async (tx) => {
+      for (const file of [expired, also, later, never]) await tx.files.insert(file);
+    });
+    const purge = (before: string, limit = 100) =>
+      store.write((tx) => tx.files.purgeExpired(before, limit));
+    const isNeeded = (sha256: string) =>
+      store.write((tx) => tx.files.isReferenced(workspace_id, sha256));
+    const loose = async () =>
+      (await store.write((tx) => tx.looseBlobs.list(at(1_000), 100)))
+        .filter((blob) => blob.workspaceId === workspace_id)
+        .map(({ sha256 }) => sha256[0]);
+    expect([await purge(at(5)), await loose()]).toEqual([0, []]);
+    expect([await purge(at(7), 1), await isNeeded(one)]).toEqual([1, true]);
+    expect([await purge(at(7)), await isNeeded(one), await isNeeded(two)]).toEqual([
+      1,
+      false,
+      true,
+    ]);
+    expect([await purge(at(7)), await loose()]).toEqual([0, ["1"]]);
+    expect(await store.files.find(workspace_id, expired.id)).toEqual({ ...expired, sha256: "" });
+    expect(await store.files.find(workspace_id, later.id)).toEqual(later);
+    await store.write((tx) => tx.files.delete(workspace_id, expired.id));
+    expect(await loose()).toEqual(["1"]);
+  });
+
+  test("counts the bytes of a workspace's contents, each once", async () => {
+    await using world = await open();
+    const { store } = world;
+    const workspace_id = uniqueId("wrkspc");
+    const size_bytes = 3_000_000_000;
+    const bytes = (workspaceId = workspace_id) =>
+      store.write((tx) => tx.files.contentBytes(workspaceId));
+    expect(await bytes()).toBe(0);
+    const [one, two] = ["1", "2"].map((digit) => digit.repeat(64));
+    const files = [one, one, two].map((sha256 = "") =>
+      newFile({ workspace_id, sha256, size_bytes, expires_at: at(5) }),
+    );
+    await store.write(async (tx) => {
+      for (const file of files) await tx.files.insert(file);
+    });
+    expect([await bytes(), await bytes(uniqueId("wrkspc"))]).toEqual([2 * size_bytes, 0]);
+    await store.write((tx) => tx.files.delete(workspace_id, files[2]?.id ?? ""));
+    expect(await bytes()).toBe(size_bytes);
+    await store.write((tx) => tx.files.purgeExpired(at(6), 100));
+    expect(await bytes()).toBe(0);
   });
 }
 

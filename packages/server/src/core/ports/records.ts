@@ -76,7 +76,7 @@ export interface FileRecord {
   readonly filename: string;
   readonly mime_type: string;
   readonly size_bytes: number;
-  /** Key in the blob store. */
+  /** Key in the blob store; empty once the content of an expired file is gone. */
   readonly sha256: string;
   readonly created_at: string;
   readonly expires_at: string | null;
@@ -108,6 +108,13 @@ export interface FileWriter extends Files {
   delete(workspaceId: string, id: string): Promise<void>;
   /** Every file that belongs to the session, as `delete`. */
   deleteOfSession(workspaceId: string, sessionId: string): Promise<void>;
+  /**
+   * Lets the content of up to `limit` files become loose that expired before `before` (RFC 3339), across
+   * workspaces, and says of how many; the files stay, without it.
+   */
+  purgeExpired(before: string, limit: number): Promise<number>;
+  /** Bytes of all contents that files of the workspace have, each counted once. */
+  contentBytes(workspaceId: string): Promise<number>;
   /** True if a file, a skill's version or a session's recipe of the workspace has this content. */
   isReferenced(workspaceId: string, sha256: string): Promise<boolean>;
 }

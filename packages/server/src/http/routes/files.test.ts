@@ -2,6 +2,11 @@ import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import Anthropic, { toFile } from "@anthropic-ai/sdk";
+import {
+  FileExpiredError,
+  FileNotDownloadableError,
+  StorageQuotaExceededError,
+} from "@anthropic-ai/sdk/resources/files";
 import { describe, expect, test, vi } from "vitest";
 import { type Body, openWorld, type World } from "../world.testsuite.ts";
 
@@ -178,6 +183,22 @@ describe("download", () => {
     });
     expect(await response.text()).toBe("text");
   });
+});
+
+test("the official client knows an expired file and a full workspace by their classes", async () => {
+  let now = Date.now();
+  const world = await openWorld({ now: () => now, filesBytesMax: 4 });
+  const { url } = await world.listen();
+  const { files } = new Anthropic({ apiKey: world.key, baseURL: url, maxRetries: 0 });
+  const upload = (text: string, more: object = {}) =>
+    files.upload({ file: new File([text], "a.txt"), ...more });
+  const file = await upload("1234", { expires_in_seconds: 3_600 });
+  await expect(upload("5")).rejects.toThrow(StorageQuotaExceededError);
+  expect(await world.loose()).toHaveLength(1);
+  await expect(files.download(file.id)).rejects.toThrow(FileNotDownloadableError);
+  now += 3_600_000;
+  await expect(files.download(file.id)).rejects.toThrow(FileExpiredError);
+  expect(await files.retrieveMetadata(file.id)).toEqual(file);
 });
 
 test("the official client uploads, lists, reads, and deletes", async () => {

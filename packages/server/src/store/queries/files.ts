@@ -2,7 +2,7 @@ import type { FileRecord } from "../../core/ports/records.ts";
 import type { PageRequest } from "../../core/ports/sessions.ts";
 import { allOf, oneOf, type Query, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
 import { addLooseBlobsOf } from "./loose-blobs.ts";
-import { afterPosition, pageEnd } from "./pages.ts";
+import { afterPosition, canonical, pageEnd } from "./pages.ts";
 
 type Row = Omit<FileRecord, "downloadable"> & { downloadable: number };
 
@@ -95,8 +95,49 @@ async function deleteFiles(
   workspaceId: string,
   condition: Query,
 ): Promise<void> {
-  await addLooseBlobsOf(tx, sql`files`, sql`workspace_id = ${workspaceId} and ${condition}`);
+  await addLooseBlobsOf(
+    tx,
+    sql`files`,
+    sql`workspace_id = ${workspaceId} and ${condition} and sha256 <> ''`,
+  );
   await tx.db.all(sql`delete from files where workspace_id = ${workspaceId} and ${condition}`);
+}
+
+/** See `FileWriter.purgeExpired`. */
+export async function purgeExpiredFiles(
+  tx: SqlTransaction,
+  before: string,
+  limit: number,
+): Promise<number> {
+  const expired = await listExpiredFiles(tx, before, limit);
+  for (const { workspace_id, id } of expired) {
+    await addLooseBlobsOf(tx, sql`files`, sql`workspace_id = ${workspace_id} and id = ${id}`);
+    await tx.db.all(sql`
+      update files set sha256 = '' where workspace_id = ${workspace_id} and id = ${id}`);
+  }
+  return expired.length;
+}
+
+async function listExpiredFiles(
+  tx: SqlTransaction,
+  before: string,
+  limit: number,
+): Promise<readonly { workspace_id: string; id: string }[]> {
+  return await tx.db.all(sql`
+    select workspace_id, id from files
+    where expires_at < ${canonical(before)} and sha256 <> ''
+    order by expires_at limit ${limit}`);
+}
+
+/** See `FileWriter.contentBytes`. */
+export async function countContentBytes(tx: SqlTransaction, workspaceId: string): Promise<number> {
+  const row = await tx.db.get<{ bytes: number | string }>(sql`
+    select coalesce(sum(size_bytes), 0) as bytes from (
+      select distinct sha256, size_bytes from files
+      where workspace_id = ${workspaceId} and sha256 <> ''
+    ) as contents`);
+  // A sum of integers is a numeric in PostgreSQL, which comes as text.
+  return Number(row?.bytes ?? 0);
 }
 
 /** See `FileWriter.isReferenced`. */
