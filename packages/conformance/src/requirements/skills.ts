@@ -104,6 +104,10 @@ export const skills = requirements({
   "skills.agents.max": ["3.2", "An agent has at most 20 skills."],
   "skills.agents.twice": ["21a", "A skill that is named twice is refused."],
   "skills.agents.deleted": ["21a", "An agent keeps the name of a skill that is deleted."],
+  "skills.sessions.unknown": [
+    "5.2",
+    "A skill that there is not is refused by name among a session's overrides too.",
+  ],
   "skills.installed.list": ["11", "Skills of Anthropic are listed with source anthropic."],
   "skills.installed.content": ["20.25", "Skills of Anthropic can be downloaded."],
   "skills.installed.read-only": ["11", "They are shared and can only be read."],

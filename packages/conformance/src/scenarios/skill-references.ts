@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type Scenario, scenario } from "../scenario.ts";
 import { agentWith, many, noAgentWith, updated } from "../support/agents.ts";
-import { all, refused } from "../support/expect.ts";
+import { accepted, all, assertRefused, refused } from "../support/expect.ts";
+import { newAgent, newEnvironment } from "../support/fixtures.ts";
 import { newSkill, newVersion } from "../support/skills.ts";
 import type { Target } from "../target.ts";
 
@@ -118,6 +119,26 @@ export const skillReferences: readonly Scenario[] = [
       assert.deepEqual(skills, [custom(skill.id, skill.latest_version_id)]);
       assert.deepEqual((await updated(t, agent, { name: "renamed" })).skills, skills);
       await refused(updated(t, agent, { skills }), MISSING);
+    },
+  ),
+
+  scenario(
+    "skills that there are not are refused among a session's overrides",
+    { verifies: ["skills.sessions.unknown"], rows: [31] },
+    async (t) => {
+      const { id } = await newAgent(t);
+      const environment = (await newEnvironment(t)).id;
+      const session = (skills: object[] | null) => {
+        const agent = { type: "agent_with_overrides", id, skills } as const;
+        return t.request("POST", "/v1/sessions", {
+          body: { agent, environment_id: environment },
+        });
+      };
+      for (const skill of [custom("skill_of_nobody"), { type: "anthropic", skill_id: "nothing" }]) {
+        assertRefused(await session([skill]), { ...MISSING, says: /agent\.skills\.0/ });
+      }
+      accepted(await session([]));
+      accepted(await session(null));
     },
   ),
 ];

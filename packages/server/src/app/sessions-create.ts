@@ -22,6 +22,7 @@ import { acceptInput } from "./input.ts";
 import { assertVaults, attachAll } from "./sessions-attach.ts";
 import { tokenBinding } from "./sessions-resources.ts";
 import { existing, toSession, type Wire } from "./sessions-wire.ts";
+import type { SkillReferences } from "./skill-references.ts";
 
 type AgentReference = SessionCreateParams["agent"];
 
@@ -29,6 +30,7 @@ export interface CreateRequest {
   readonly workspaceId: string;
   readonly params: SessionCreateParams;
   readonly secretBox: SecretBox;
+  readonly skillReferences: SkillReferences;
 }
 
 /**
@@ -38,11 +40,13 @@ export interface CreateRequest {
  */
 export async function createSession(
   tx: StoreTransaction,
-  { workspaceId, params, secretBox }: CreateRequest,
+  { workspaceId, params, secretBox, skillReferences }: CreateRequest,
 ): Promise<Wire> {
   const environment = await getEnvironment(tx, workspaceId, params.environment_id);
   const agent = await getAgent(tx, workspaceId, params.agent);
-  const effective = overriddenAgent(agent, overridesOf(params.agent));
+  const overrides = overridesOf(params.agent);
+  const skills = await skillReferences.pinned(tx, workspaceId, overrides?.skills, "agent.skills");
+  const effective = overriddenAgent(agent, overrides && { ...overrides, skills });
   const unsupported = unsupportedParts(effective, environment.config, params);
   if (unsupported.length > 0) {
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);

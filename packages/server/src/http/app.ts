@@ -91,6 +91,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
 
 function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
   const { store, cursors, clock, log, shutdown } = deps;
+  const skillReferences = createSkillReferences(deps.installedSkills);
   const limits = { ...STREAM_LIMITS, ...deps.streamLimits };
   const options = {
     ...deps,
@@ -99,7 +100,8 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
     reads: new SharedReads(store.events),
     readers: new StreamReaders(),
     now: () => new Date(clock.now()).toISOString(),
-    agents: createAgents({ ...deps, newId, skills: createSkillReferences(deps.installedSkills) }),
+    skillReferences,
+    agents: createAgents({ ...deps, newId, skills: skillReferences }),
     environments: createEnvironments({ store, cursors, newId }),
     memoryStores: createMemoryStores({ store, cursors, newId }),
     memories: createMemories({ store, cursors, newId }),

@@ -19,6 +19,7 @@ import {
   updateResource,
 } from "../../app/sessions-resources.ts";
 import { updateSession } from "../../app/sessions-update.ts";
+import type { SkillReferences } from "../../app/skill-references.ts";
 import type { SecretBox } from "../../core/ports/secret-box.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { readEmpty, readJson } from "../body.ts";
@@ -34,17 +35,19 @@ export interface SessionRouteOptions {
   readonly write: Write;
   /** RFC 3339 with milliseconds. */
   readonly now: () => string;
+  readonly skillReferences: SkillReferences;
   /** See `AppDeps.wakeDisposer`. */
   readonly wakeDisposer: () => void;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
-  const { store, write, now, secretBox } = options;
+  const { store, write, now, secretBox, skillReferences } = options;
   return new Hono<AppEnv>()
     .post("/v1/sessions", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionCreateParams);
-      const request = { workspaceId: c.get("principal").workspaceId, params: value, secretBox };
+      const { workspaceId } = c.get("principal");
+      const request = { workspaceId, params: value, secretBox, skillReferences };
       return await write(c, (tx) => createSession(tx, request), bytes);
     })
     .get("/v1/sessions", async (c) => {

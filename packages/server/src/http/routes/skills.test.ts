@@ -516,6 +516,29 @@ test("the official client makes skills and agents that have them", async () => {
   await expect(agents.update(agent.id, { skills: [older] })).rejects.toMatchObject({ status: 404 });
 });
 
+test("a session's own skills are looked up as an agent's are", async () => {
+  const world = await openWorld();
+  const { agent, environment_id } = await world.prepare();
+  const session = (skills: unknown) =>
+    world.request("POST", "/v1/sessions", {
+      environment_id,
+      agent: { type: "agent_with_overrides", id: agent, skills },
+    });
+  const custom = (skill_id: string) => [{ type: "custom", skill_id }];
+  const missing = await session(custom("skill_of_nobody"));
+  expect([missing.status, missing.body.error.message]).toEqual([
+    404,
+    expect.stringContaining("agent.skills.0.skill_id"),
+  ]);
+  const xlsx = await session([{ type: "anthropic", skill_id: "xlsx" }]);
+  expect([xlsx.status, xlsx.body.error.message]).toEqual([
+    404,
+    expect.stringContaining("xlsx is not installed"),
+  ]);
+  expect((await session([])).status).toBe(200);
+  expect((await session(null)).status).toBe(200);
+});
+
 /** Names of more than 100 bytes take a header of their own. */
 function longTar({ name, content }: { name: string; content: string }) {
   return Buffer.byteLength(name) <= 100
