@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Archive, ArchiveError } from "./archive.ts";
 import { type TarEntry, tarBytes, type ZipEntry, zipBytes } from "./archive-bytes.testsuite.ts";
@@ -93,6 +94,38 @@ describe.each([
     }
   });
 });
+
+const SMALL = [
+  { name: "a/SKILL.md", content: "# A" },
+  { name: "a/b.txt", content: "b".repeat(700) },
+];
+
+test.each([
+  ["zip", zipBytes(SMALL)],
+  ["tar", tarBytes(SMALL)],
+  ["tar.gz", gzipSync(tarBytes(SMALL))],
+])(
+  "a %s archive with any bytes changed is read or refused, no more",
+  async (_kind, bytes) => {
+    const path = join(folder(), "archive");
+    const change = fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 0, max: 255 }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 6 }), async (changes) => {
+        const changed = Buffer.from(bytes);
+        for (const [at, byte] of changes) changed[at] = byte;
+        writeFileSync(path, changed);
+        try {
+          await using archive = await openArchive(path, LIMITS);
+          await contentsOf(archive);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ArchiveError);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  },
+  30_000,
+);
 
 test("what is no archive is refused", async () => {
   for (const bytes of [
