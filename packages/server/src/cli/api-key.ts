@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newKey } from "../app/keys.ts";
 import type { Config } from "../config.ts";
@@ -10,13 +10,7 @@ export function apiKeyFor(config: Pick<Config, "apiKey" | "data">): Secret {
   if (config.apiKey !== undefined) return config.apiKey;
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const path = apiKeyPath(config.data);
-  const fresh = newKey().reveal();
-  try {
-    writeFileSync(path, `${fresh}\n`, { flag: "wx", mode: 0o600, flush: true });
-    return new Secret(fresh);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-  }
+  if (!existsSync(path)) makeKeyFile(path);
   const kept = readFileSync(path, "utf8").trim();
   if (kept.length < KEY_LENGTH_MIN) {
     throw new OperatorError(
@@ -27,6 +21,19 @@ export function apiKeyFor(config: Pick<Config, "apiKey" | "data">): Secret {
 }
 
 const KEY_LENGTH_MIN = 16;
+
+/** Whole or not at all: another server of the folder may be starting at the same moment. */
+function makeKeyFile(path: string): void {
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${newKey().reveal()}\n`, { mode: 0o600, flush: true });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  } finally {
+    rmSync(draft);
+  }
+}
 
 export function apiKeyPath(data: string): string {
   return join(data, "api-key");

@@ -91,6 +91,7 @@ export async function compose(
   });
   const disposer = new HandDisposer(deps);
   const shutdown = new AbortController();
+  const waking = ownership.isShared ? keepWaking(disposer, shutdown.signal) : undefined;
   const collecting = keepCollecting({ store, blobs, clock: systemClock }, shutdown.signal, log);
   return {
     store,
@@ -115,7 +116,7 @@ export async function compose(
       await scheduler.close();
       // What is being disposed of ends only with the hands' line.
       hands.close();
-      await Promise.all([disposed, collecting]);
+      await Promise.all([disposed, collecting, waking]);
     },
     closeDatabase: () => database.close(),
   };
@@ -145,6 +146,16 @@ async function openUploads(
   await emptyScratch(scratchFolder, isShared);
   const installedSkills = await readInstalledSkills(config.skills, blobs);
   return { installedSkills, scratchFolder, filesBytesMax: config.filesBytesMax };
+}
+
+const DISPOSER_PAUSE_MS = 5 * 60_000;
+
+/** What a server that is gone has left to be disposed of is nobody's news here. */
+async function keepWaking(disposer: HandDisposer, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await systemClock.sleepUntil(systemClock.now() + DISPOSER_PAUSE_MS, signal);
+    disposer.wake();
+  }
 }
 
 const COLLECTOR_PAUSE_MS = 60_000;
