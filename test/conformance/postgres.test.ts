@@ -1,21 +1,30 @@
 import { createTestDatabase, type TestDatabase } from "@drover/testing";
 import { afterAll, beforeAll, test } from "vitest";
-import { CONFORMANCE_MS, runConformance } from "./run-conformance.ts";
+import { Alternating } from "./alternating.ts";
+import { runConformance } from "./run-conformance.ts";
 import { Served } from "./served.ts";
 
 let database: TestDatabase;
-let server: Served;
+let first: Served;
+let second: Served;
 beforeAll(async () => {
   database = await createTestDatabase();
-  server = await Served.start({ DROVER_DATABASE: database.url });
+  const settings = { DROVER_DATABASE: database.url };
+  first = await Served.start({ settings });
+  second = await Served.start({ settings, beside: first });
 });
 afterAll(async () => {
-  server.close();
+  first.close();
   await database[Symbol.asyncDispose]();
 });
 
-test(
-  "a server on PostgreSQL does what the contract says",
-  () => runConformance(server),
-  CONFORMANCE_MS,
-);
+test("a server on PostgreSQL does what the contract says", () => runConformance(first));
+
+test("two servers on one database do it together, asked in turn", async () => {
+  const both = await Alternating.open([first.url, second.url]);
+  try {
+    await runConformance({ url: both.url, apiKey: first.apiKey });
+  } finally {
+    await both.close();
+  }
+});

@@ -10,9 +10,6 @@ import {
 } from "drover-conformance";
 import { expect } from "vitest";
 
-/** Milliseconds that a whole run may take. */
-export const CONFORMANCE_MS = 240_000;
-
 /** Runs every scenario against a server of this repository; prints the table, and wants all of it run. */
 export async function runConformance(server: { url: string; apiKey: string }): Promise<void> {
   await compareEndpoints(server.url);

@@ -7,7 +7,20 @@ import { drover, environment, FROM_SOURCE } from "../support/drover.ts";
 
 const API_KEY = "key-of-the-conformance-run";
 
-/** A server on a folder of its own, for as many scenarios as there are. */
+type ServerEnvironment = Readonly<Record<string, string>> & { readonly DROVER_DATA: string };
+
+export interface ServedOptions {
+  /** For the server's environment. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Whose folder it shares, instead of one of its own. */
+  readonly beside?: Served;
+}
+
+function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), "drover-conformance-"));
+}
+
+/** A server for as many scenarios as there are. */
 export class Served {
   readonly apiKey = API_KEY;
   readonly url: string;
@@ -15,21 +28,16 @@ export class Served {
   readonly #env: Readonly<Record<string, string>>;
   readonly #data: string;
 
-  private constructor(
-    url: string,
-    process: ChildProcess,
-    env: Record<string, string>,
-    data: string,
-  ) {
+  private constructor(url: string, process: ChildProcess, env: ServerEnvironment) {
     this.url = url;
     this.process = process;
     this.#env = env;
-    this.#data = data;
+    this.#data = env.DROVER_DATA;
   }
 
-  /** `settings` go into the server's environment. Rejects with its log if it does not start. */
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Served> {
-    const data = mkdtempSync(join(tmpdir(), "drover-conformance-"));
+  /** Rejects with the server's log if it does not start. */
+  static async start({ settings, beside }: ServedOptions = {}): Promise<Served> {
+    const data = beside === undefined ? temporaryFolder() : beside.#data;
     const env = {
       DROVER_DATA: data,
       DROVER_PORT: "0",
@@ -49,10 +57,10 @@ export class Served {
       createInterface(child.stdout).once("line", resolve);
       child.once("exit", () => reject(new Error(`the server did not start:\n${log.join("")}`)));
     });
-    return new Served(JSON.parse(line).url, child, env, data);
+    return new Served(JSON.parse(line).url, child, env);
   }
 
-  /** Stops the server and its hands, and deletes the folder. */
+  /** Stops the servers of the folder and their hands, and deletes it. */
   close(): void {
     drover(["stop", "--hands"], { env: this.#env });
     if (this.process.exitCode === null) this.process.kill("SIGKILL");

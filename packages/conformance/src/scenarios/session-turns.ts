@@ -113,7 +113,7 @@ export const sessionTurns: readonly Scenario[] = [
     { verifies: ["sessions.life.rescheduling"], rows: [34], needs: ["scripted-model"] },
     async (t) => {
       const { id } = await newSession(t);
-      const steps = script("- { fail: overloaded, times: 1, say: back }");
+      const steps = script(`- { fail: overloaded, times: 1, say: ${t.unique("back")} }`);
       const types = (await runTurn(t, id, steps))
         .map(({ type }) => type)
         .filter((type) => type.startsWith("session.status_"));

@@ -113,8 +113,9 @@ export const transportLists: readonly Scenario[] = [
       assert.equal(pages.at(-1)?.next_page, null);
       const first = accepted(await t.request("GET", "/v1/agents?limit=1"));
       assert.equal("prev_page" in first, false);
-      const made = [await newAgent(t), await newAgent(t)];
-      const query = { limit: 1, "created_at[gte]": made[0]?.created_at ?? "" };
+      const made = await Promise.all([newAgent(t), newAgent(t)]);
+      const [earliest = ""] = made.map(({ created_at }) => created_at).sort();
+      const query = { limit: 1, "created_at[gte]": earliest };
       const ids = (await all(t.client.beta.agents.list(query))).map(({ id }) => id);
       assert.equal(new Set(ids).size, ids.length);
       for (const { id } of made) assert.equal(ids.includes(id), true);

@@ -22,6 +22,13 @@ const PREVIEWED_TYPES: ReadonlySet<string> = new Set<PreviewType>([
   "agent.thinking",
 ]);
 
+export interface FeedDeps {
+  readonly store: Store;
+  readonly reads: SharedReads;
+  /** Called before input is shown that came while the reader was attached, with its time. */
+  readonly attend: (time: string) => Promise<void>;
+}
+
 export interface FeedStart {
   readonly key: SessionKey;
   /** A thread's own stream; undefined for the session's. */
@@ -43,6 +50,7 @@ export interface FeedStart {
 export class SessionFeed {
   readonly #store: Store;
   readonly #reads: SharedReads;
+  readonly #attend: FeedDeps["attend"];
   readonly #start: Omit<FeedStart, "inbox">;
   readonly #previews: PreviewBuffer;
   readonly #range: Pick<EventRange, "threadId" | "visible">;
@@ -61,13 +69,10 @@ export class SessionFeed {
   /** Something happened that may be the session's deletion. */
   #isDoubtful = false;
 
-  constructor(
-    { store, reads }: { store: Store; reads: SharedReads },
-    start: FeedStart,
-    previews: PreviewBuffer,
-  ) {
+  constructor({ store, reads, attend }: FeedDeps, start: FeedStart, previews: PreviewBuffer) {
     this.#store = store;
     this.#reads = reads;
+    this.#attend = attend;
     // Not kept whole: what waits in the inbox may be large, and a stream lasts for hours.
     const { inbox, ...place } = start;
     this.#start = place;
@@ -133,12 +138,15 @@ export class SessionFeed {
   async #pullLog(): Promise<StreamFrame[]> {
     const target = this.#target;
     const limit = this.#sliceLimit;
+    const { attachedAt } = this.#start;
     this.#hasMoreLog = false;
     // Events that can still be read are no sign of deletion; what is announced from here on is.
     const wasDoubtful = this.#isDoubtful;
     this.#isDoubtful = false;
     const range: EventRange = { ...this.#range, after: this.#position, order: "asc", limit };
     const events = await this.#reads.getEvents(this.#start.key, range, target);
+    const input = events.findLast(({ type, seq }) => INPUT_TYPES.has(type) && seq > attachedAt);
+    if (input !== undefined) await this.#attend(input.processed_at);
     const frames: StreamFrame[] = [];
     const shown = this.#showLog(events, frames);
     const isCut = shown < events.length;
@@ -185,6 +193,7 @@ export class SessionFeed {
       const { threadId } = this.#start;
       if (threadId !== undefined && event.thread_id !== threadId) continue;
       this.#queued.add(event.id);
+      await this.#attend(event.accepted_at);
       frames.push({ type: event.type, data: JSON.stringify(toWire(event)) });
     }
     return frames;

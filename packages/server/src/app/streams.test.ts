@@ -55,6 +55,21 @@ describe("a feed", () => {
     expect(input[0]?.["id"]).toBe(input[1]?.["id"]);
   });
 
+  test("that is opened later does not show a turn that an open one saw, wherever it was sent", async () => {
+    const world = await openWorld();
+    // The world's own server does not know of these streams, as another server would not.
+    const { key, send, open } = await openSession(world);
+    const first = await open();
+    await send("one");
+    const harness = await openHarness(world, key.sessionId);
+    await harness.turn("hi");
+    expect((await first.read()).map(({ type }) => type)).toContain("agent.message");
+    const second = await open();
+    expect(await second.read()).toEqual([]);
+    await send("two");
+    expect((await second.read()).map(({ type }) => type)).toEqual(["user.message"]);
+  });
+
   test("gives only the committed form of input that waited when it attached", async () => {
     const world = await openWorld();
     const { key, send, open } = await openSession(world);

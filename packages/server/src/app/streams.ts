@@ -58,7 +58,7 @@ export async function openStream(
     const inbox = await store.events.getInbox(key);
     const session = await getLiveSession(store, key, threadId);
     feed = new SessionFeed(
-      { store, reads },
+      { store, reads, attend: (time) => attend(store, key, time) },
       {
         key,
         threadId,
@@ -103,5 +103,20 @@ async function attach(store: Store, key: SessionKey, session: SessionRecord): Pr
     // Reading goes on while nothing can be written; such a stream is live only.
     if (error instanceof StoreUnavailableError) return session.last_seq;
     throw error;
+  }
+}
+
+/**
+ * Whoever reads along sees input come, on whichever server it was sent to: a stream that is opened later
+ * is not to show it again. Input that was sent to this server is known as watched already.
+ */
+async function attend(store: Store, key: SessionKey, time: string): Promise<void> {
+  const session = await store.sessions.find(key);
+  if (session === undefined || session.input_seq === null) return;
+  try {
+    await store.writeUnsynced((tx) => tx.sessions.attendInput(key, time));
+  } catch (error) {
+    // Reading goes on while nothing can be written.
+    if (!(error instanceof StoreUnavailableError)) throw error;
   }
 }

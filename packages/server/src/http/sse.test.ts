@@ -399,7 +399,8 @@ describe("slow readers", () => {
     const isPreview = (event: Frame["data"]) => /^event_/.test(event.type);
     expect(late.filter((event) => !isPreview(event)).map((event) => event.id)).toEqual(seen);
     expectWholePreviews(late);
-  });
+    // Thirty megabytes go through it.
+  }, 60_000);
 });
 
 function expectWholePreviews(events: readonly Frame["data"][]): void {

@@ -60,6 +60,7 @@ import {
 } from "./queries/session-queue.ts";
 import {
   attachStream,
+  attendInput,
   deleteSession,
   findRepositoryToken,
   findSession,
@@ -180,6 +181,7 @@ export class SqlStoreTransaction implements StoreTransaction {
       listUndisposed: (page) => listUndisposed(tx, page),
       setDisposed: (key) => setDisposed(tx, key),
       attachStream: (key, withinMs) => attachStream(tx, key, withinMs),
+      attendInput: (key, until) => attendInput(tx, key, until),
     };
   }
 

@@ -291,6 +291,21 @@ function testStreams(open: OpenStore): void {
     expect(await attach()).toBeUndefined();
   });
 
+  test("starts no stream at input that an open one has seen, and one at newer input", async () => {
+    await using world = await open();
+    const { store } = world;
+    const key = await insertSession(store);
+    const attach = () => store.write((tx) => tx.sessions.attachStream(key, 60_000));
+    const attend = (until: string) => store.write((tx) => tx.sessions.attendInput(key, until));
+    await store.write((tx) => tx.events.accept(key, [message("hello")]));
+    await attend(at(0));
+    expect(await attach()).toBeUndefined();
+    world.time.now += 1;
+    await store.write((tx) => tx.events.accept(key, [message("again")]));
+    await attend(at(0));
+    expect(await attach()).toBe(0);
+  });
+
   test("counts what a client posts as a receipt as input too, and what the server does not", async () => {
     await using world = await open();
     const { store } = world;

@@ -129,6 +129,8 @@ export interface SessionWriter {
    * was accepted within `withinMs` and none has been attached since, else undefined (live only).
    */
   attachStream(key: SessionKey, withinMs: number): Promise<number | undefined>;
+  /** Says that a stream that was open has seen input of `until` (RFC 3339) come: it was attached. */
+  attendInput(key: SessionKey, until: string): Promise<void>;
 }
 
 export interface UndisposedHand extends SessionKey {

@@ -156,6 +156,17 @@ export async function attachStream(
   return Date.parse(row.input_at) + withinMs >= Date.parse(tx.now) ? row.input_seq : undefined;
 }
 
+/** See `SessionWriter.attendInput`. Newer input may not have been seen. */
+export async function attendInput(
+  tx: SqlTransaction,
+  key: SessionKey,
+  until: string,
+): Promise<void> {
+  await tx.db.all(sql`
+    update sessions set input_seq = null
+    where workspace_id = ${key.workspaceId} and id = ${key.sessionId} and input_at <= ${until}`);
+}
+
 async function putRecipeBlobs(
   tx: SqlTransaction,
   workspaceId: string,
