@@ -14,7 +14,8 @@ export class Alternating {
 
   static async open(targets: readonly string[]): Promise<Alternating> {
     let turn = 0;
-    const server = createServer((incoming, answer) => {
+    // Longer than clients keep a connection that they may use again.
+    const server = createServer({ keepAliveTimeout: 120_000 }, (incoming, answer) => {
       const target = new URL(targets[turn % targets.length] ?? "");
       turn += 1;
       const outgoing: ClientRequest = request({

@@ -110,7 +110,7 @@ export const eventsErrors: readonly Scenario[] = [
     async (t) => {
       const session = await newSession(t);
       const watch = await Watch.open(t, session.id);
-      await sendText(t, session.id, script("- fail: billing\n  wait_ms: 400"));
+      await sendText(t, session.id, script("- fail: billing\n  wait_ms: 2000"));
       await watch.untilType("span.model_request_start");
       const queued = await sendText(t, session.id, "meanwhile");
       const turn = await watch.turn();

@@ -161,6 +161,7 @@ export class SessionFeed {
 
   /** Shows events until there is enough for one write; answers how many. */
   #showLog(events: readonly LogEvent[], frames: StreamFrame[]): number {
+    this.#showUnannounced(events, frames);
     let size = 0;
     let shown = 0;
     for (const event of events) {
@@ -168,7 +169,8 @@ export class SessionFeed {
       frames.push(...this.#previews.takeBefore(event.seq));
       if (PREVIEWED_TYPES.has(event.type)) this.#previews.close(event.id);
       const frame = this.#reads.frameOf(event);
-      if (this.#isUnannounced(event)) frames.push(queuedForm(event));
+      this.#queued.delete(event.id);
+      this.#waiting.delete(event.id);
       frames.push(frame);
       size += frame.data.length;
       this.#position = event.seq;
@@ -177,11 +179,17 @@ export class SessionFeed {
     return shown;
   }
 
-  /** True for input whose arrival this reader should have seen and has not. */
-  #isUnannounced(event: LogEvent): boolean {
-    if (!INPUT_TYPES.has(event.type)) return false;
-    const isKnown = this.#queued.delete(event.id) || this.#waiting.delete(event.id);
-    return !isKnown && event.seq > this.#start.attachedAt;
+  /**
+   * Input whose arrival this reader should have seen and has not, because it was taken up before this
+   * process looked. It came before what was made of it, so it is shown before that.
+   */
+  #showUnannounced(events: readonly LogEvent[], frames: StreamFrame[]): void {
+    for (const event of events) {
+      const isKnown = this.#queued.has(event.id) || this.#waiting.has(event.id);
+      if (isKnown || !INPUT_TYPES.has(event.type) || event.seq <= this.#start.attachedAt) continue;
+      this.#queued.add(event.id);
+      frames.push(queuedForm(event));
+    }
   }
 
   async #pullInbox(): Promise<StreamFrame[]> {

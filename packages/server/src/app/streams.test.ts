@@ -55,6 +55,22 @@ describe("a feed", () => {
     expect(input[0]?.["id"]).toBe(input[1]?.["id"]);
   });
 
+  test("shows such input before what was made of it, and once, however the log is cut", async () => {
+    const world = await openWorld();
+    const { key, send, open } = await openSession(world);
+    const { read } = await open();
+    await send("hello");
+    const harness = await openHarness(world, key.sessionId);
+    await harness.turn("x".repeat(70_000));
+    await send("again");
+    await harness.turn("x".repeat(70_000));
+    const shown = await read();
+    const queued = shown.filter((event) => event["processed_at"] === null);
+    expect(queued).toHaveLength(2);
+    expect(shown[0]).toBe(queued[0]);
+    expect(shown.findIndex(({ type }) => type === "session.status_running")).toBeGreaterThan(0);
+  });
+
   test("that is opened later does not show a turn that an open one saw, wherever it was sent", async () => {
     const world = await openWorld();
     // The world's own server does not know of these streams, as another server would not.
