@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isNewEnough } from "./node.js";
+import { findPostgres } from "./postgres.js";
 import { attempt, run } from "./run.js";
 import { Stages } from "./stages.js";
+import { setup } from "./vitest-postgres.js";
 import { readVitestReport } from "./vitest-report.js";
 
 test("Node 22.18 is new enough and 22.17 is not", () => {
@@ -61,6 +63,18 @@ test("the last line is the count alone, and the exit code says whether all is we
   assert.deepEqual(totals, ["0 passed, 0 failed", "3 passed, 0 failed", "3 passed, 2 failed"]);
   assert.equal(lines.at(-1), "3 passed, 2 failed");
   assert.deepEqual(codes, [1, 0, 1]);
+});
+
+test("tests that are over before their PostgreSQL is up leave none behind", async (context) => {
+  if (findPostgres() === undefined) return context.skip("there is no PostgreSQL here");
+  let place = {};
+  const stop = setup({
+    provide: (_, told) => {
+      place = told;
+    },
+  });
+  await stop();
+  assert.equal(existsSync(place.socketFolder), false);
 });
 
 function withReport(content, use) {

@@ -38,13 +38,23 @@ export function setup({ provide }) {
   };
 }
 
+/** Whoever watches the input ends the server whenever it comes up, also if the tests were over before. */
 const SERVE = `
 bin=$1; folder=$2
+exec 3<&0
+(
+  while read -r line <&3; do :; done
+  touch "$folder/ending"
+  until [ -e "$folder/ended" ]; do
+    pid=$(head -n 1 "$folder/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" 2>/dev/null
+    sleep 0.1
+  done
+) &
 "$bin/initdb" -D "$folder/data" -U drover -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1 </dev/null &&
+  [ ! -e "$folder/ending" ] &&
   "$bin/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \\
-    -c max_connections=300 -c autovacuum=off >>"$folder/log" 2>&1 </dev/null &
-while read -r line; do :; done
-pid=$(head -n 1 "$folder/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid"
+    -c max_connections=300 -c autovacuum=off >>"$folder/log" 2>&1 </dev/null
+touch "$folder/ended"
 wait
 cd /; rm -rf "$folder"
 `;
