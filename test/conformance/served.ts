@@ -12,12 +12,8 @@ type ServerEnvironment = Readonly<Record<string, string>> & { readonly DROVER_DA
 export interface ServedOptions {
   /** For the server's environment. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Whose folder it shares, instead of one of its own. */
+  /** Whose folder and settings it shares, instead of those of its own. */
   readonly beside?: Served;
-}
-
-function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), "drover-conformance-"));
 }
 
 /** A server for as many scenarios as there are. */
@@ -25,28 +21,17 @@ export class Served {
   readonly apiKey = API_KEY;
   readonly url: string;
   readonly process: ChildProcess;
-  readonly #env: Readonly<Record<string, string>>;
-  readonly #data: string;
+  readonly #env: ServerEnvironment;
 
   private constructor(url: string, process: ChildProcess, env: ServerEnvironment) {
     this.url = url;
     this.process = process;
     this.#env = env;
-    this.#data = env.DROVER_DATA;
   }
 
   /** Rejects with the server's log if it does not start. */
   static async start({ settings, beside }: ServedOptions = {}): Promise<Served> {
-    const data = beside === undefined ? temporaryFolder() : beside.#data;
-    const env = {
-      DROVER_DATA: data,
-      DROVER_PORT: "0",
-      DROVER_API_KEY: API_KEY,
-      // A failure that does not pass is retried to the end, half a minute by default.
-      DROVER_MODEL_BACKOFF_MS: "50",
-      DROVER_SKILLS: installSkill(join(data, "skills")),
-      ...settings,
-    };
+    const env = beside === undefined ? newEnvironment(settings) : beside.#env;
     const child = spawn(process.execPath, [...FROM_SOURCE, "serve"], {
       stdio: ["ignore", "pipe", "pipe"],
       env: environment(env),
@@ -64,8 +49,21 @@ export class Served {
   close(): void {
     drover(["stop", "--hands"], { env: this.#env });
     if (this.process.exitCode === null) this.process.kill("SIGKILL");
-    rmSync(this.#data, { recursive: true, force: true });
+    rmSync(this.#env.DROVER_DATA, { recursive: true, force: true });
   }
+}
+
+function newEnvironment(settings: ServedOptions["settings"]): ServerEnvironment {
+  const data = mkdtempSync(join(tmpdir(), "drover-conformance-"));
+  return {
+    DROVER_DATA: data,
+    DROVER_PORT: "0",
+    DROVER_API_KEY: API_KEY,
+    // A failure that does not pass is retried to the end, half a minute by default.
+    DROVER_MODEL_BACKOFF_MS: "50",
+    DROVER_SKILLS: installSkill(join(data, "skills")),
+    ...settings,
+  };
 }
 
 /** A folder with one skill for all workspaces. */
