@@ -31,6 +31,10 @@ export const eventsList = requirements({
     "1.7",
     "A cursor belongs to its order and its list: with another it is refused with 400.",
   ],
+  "events.list.cursor-bounds": [
+    "1.7",
+    "A cursor that lies outside the bounds on created_at is refused with 400; one within goes on.",
+  ],
   "events.list.cursor-filters": ["1.7", "limit and other filters may change between two pages."],
   "events.list.unknown-session": ["6.8", "The events of a session that is not there are 404."],
   "events.list.thread": ["6.8", "A thread's list gives the events of that thread."],

@@ -197,6 +197,23 @@ export const eventsList: readonly Scenario[] = [
     },
   ),
   scenario(
+    "a cursor goes on under bounds that hold its place, and under no others",
+    { verifies: ["events.list.cursor-bounds"], rows: [47] },
+    async (t) => {
+      const { id, history } = await threeTurns(t);
+      const { next_page } = await t.client.beta.sessions.events.list(id, { limit: 5 });
+      const edge = timeOf(history[4]);
+      const path = `/v1/sessions/${id}/events?page=${encodeURIComponent(next_page ?? "")}`;
+      const from = await t.request("GET", `${path}&created_at[gte]=${edge}`);
+      assert.deepEqual(accepted(from).data, history.slice(5));
+      accepted(await t.request("GET", `${path}&created_at[lte]=${edge}`));
+      for (const bound of ["gt", "lt"]) {
+        const excluding = await t.request("GET", `${path}&created_at[${bound}]=${edge}`);
+        assertRefused(excluding, { status: 400, says: /page/ });
+      }
+    },
+  ),
+  scenario(
     "a thread's list is that of the session's own thread, and takes limit and page alone",
     { verifies: ["events.list.thread", "events.list.thread-parameters"], rows: [47] },
     async (t) => {

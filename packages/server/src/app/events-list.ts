@@ -5,7 +5,13 @@ import type { Store } from "../core/ports/store.ts";
 import type { EventType, InboxEvent, LogEvent } from "../core/session/log-event.ts";
 import { toWire, type WireEvent } from "../core/session/wire.ts";
 import { isListedType } from "./events-types.ts";
-import { type Cursors, createdAtOf, type Order } from "./pagination.ts";
+import {
+  assertWithin,
+  type CreatedAt,
+  type Cursors,
+  createdAtOf,
+  type Order,
+} from "./pagination.ts";
 import { getSessionRecord } from "./sessions-wire.ts";
 import { assertThread } from "./threads.ts";
 
@@ -56,6 +62,8 @@ export async function listEvents(
   const list = `${key.sessionId}/${threadId ?? ""}/events`;
   const scope = { workspaceId: key.workspaceId, list, order };
   const place = query.page === undefined ? undefined : placeOf(cursors.open(scope, query.page));
+  const read = (part: EventRange) => store.events.getEvents(key, part);
+  if (place !== undefined) await assertPlaceWithin(read, place, createdAtOf(query));
   const range = await rangeOf(store, { key, threadId, query });
   const listing = {
     range: { ...range, order },
@@ -65,7 +73,6 @@ export async function listEvents(
     // Read before the log: what is taken up in between is then in the log as well, not in neither.
     waiting: await waitingInput(store, { key, threadId, query }, { order, place }),
   };
-  const read = (part: EventRange) => store.events.getEvents(key, part);
   const slice = order === "asc" ? await ascending(listing, read) : await descending(listing, read);
   const next =
     slice.next && cursors.seal(scope, { direction: "after", position: positionOf(slice.next) });
@@ -73,6 +80,18 @@ export async function listEvents(
 }
 
 type Read = (range: EventRange) => Promise<readonly LogEvent[]>;
+
+/** Rejects a cursor that the bounds leave out; one among waiting input, which has no time, always. */
+async function assertPlaceWithin(
+  read: Read,
+  { seq, arrival }: Place,
+  createdAt: CreatedAt,
+): Promise<void> {
+  if (Object.keys(createdAt).length === 0) return;
+  const isInLog = seq !== undefined && arrival === undefined;
+  const [event] = isInLog ? await read({ after: seq - 1, limit: 1 }) : [];
+  assertWithin(event?.processed_at, createdAt);
+}
 
 async function ascending(listing: Listing, read: Read): Promise<Slice> {
   const { range, limit, place, waiting } = listing;

@@ -184,9 +184,9 @@ function positionOf(
   return { created_at, id };
 }
 
-/** Rejects a cursor at this time if the filter leaves its place out. */
-export function assertWithin(time: string, createdAt: CreatedAt): void {
-  if (!isWithin(time, createdAt)) {
+/** Rejects a cursor at this time, or at a place without one, if the filter leaves it out. */
+export function assertWithin(time: string | undefined, createdAt: CreatedAt): void {
+  if (time === undefined || !isWithin(time, createdAt)) {
     throw new InvalidRequestError("page: the cursor lies outside the created_at filter");
   }
 }
