@@ -85,6 +85,23 @@ test("a parameter of the query has the type that it is read as", () => {
   expect(schemaOf("created_at[gte]")).toMatchObject({ type: "string", format: "date-time" });
 });
 
+test("events are told apart by their type, each with a component of its own", () => {
+  const schemas = (document["components"] as { schemas: Record<string, Json> }).schemas;
+  for (const [name, count] of [
+    ["ClientEvent", 7],
+    ["SessionEvent", 42],
+    ["StreamEvent", 44],
+  ] as const) {
+    const arms = (schemas[name]?.["oneOf"] ?? []) as Json[];
+    const types = arms.map((arm) => {
+      const { properties } = targetOf(String(arm["$ref"])) as { properties: { type: Json } };
+      return properties.type["const"];
+    });
+    expect(new Set(types.filter((type) => typeof type === "string")).size, name).toBe(count);
+    expect(arms.length, name).toBe(count);
+  }
+});
+
 test("methods are told by path, whatever the ids", () => {
   expect(api.methodsAt("/v1/agents/agent_1")).toEqual(["GET", "HEAD", "POST"]);
   expect(api.methodsAt("/v1/agents/agent_1/versions/1")).toEqual([]);

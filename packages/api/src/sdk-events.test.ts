@@ -1,4 +1,5 @@
 import type * as sdk from "@anthropic-ai/sdk/resources/beta/sessions/events";
+import type { BetaManagedAgentsStreamSessionThreadEvents } from "@anthropic-ai/sdk/resources/beta/sessions/threads/threads";
 import { expectTypeOf, test } from "vitest";
 import type { z } from "zod";
 import type * as api from "./index.ts";
@@ -17,16 +18,27 @@ type SentEvent =
   | Exclude<sdk.BetaManagedAgentsEventParams, sdk.BetaManagedAgentsUserMessageEventParams>
   | SentMessage;
 
-/** An event as it is shown, from what its type has of its own. */
-type Shown<Type extends string, Own = unknown> = Own & {
-  id: string;
-  type: Type;
-  processed_at: string;
-};
+type SdkEvent = sdk.BetaManagedAgentsStreamSessionEvents;
+type Type = api.StreamEvent["type"];
+type Ours<T extends Type> = Extract<api.StreamEvent, { type: T }>;
+type Theirs<T extends Type> = Extract<SdkEvent, { type: T }>;
 /** The categories of refusals are open: a model's new one is passed on. */
-type Idle = Omit<api.SessionStatusIdle, "stop_details"> & {
-  stop_details: sdk.BetaManagedAgentsSessionStatusIdleEvent["stop_details"];
-};
+type Categorised<Event> = Event extends { stop_details: unknown }
+  ? Omit<Event, "stop_details"> & Pick<sdk.BetaManagedAgentsSessionStatusIdleEvent, "stop_details">
+  : Event;
+
+/** The types of which an event is not what the official client reads. */
+type Unreadable = {
+  [T in Type]: Categorised<Ours<T>> extends Theirs<T> ? never : T;
+}[Type];
+/** The types of which the official client knows a field that the schema has not, or the reverse. */
+type OtherFields = {
+  [T in Type]: keyof Ours<T> | keyof Theirs<T> extends keyof Ours<T> & keyof Theirs<T> ? never : T;
+}[Type];
+/** The types of which the schema has no room for all that the official client reads. */
+type Narrower = {
+  [T in Type]: Theirs<T> extends Ours<T> ? never : T;
+}[Type];
 
 test("the events that the official client can send are what the schemas read", () => {
   expectTypeOf<SentEvent>().toExtend<z.input<typeof api.ClientEventParams>>();
@@ -35,37 +47,23 @@ test("the events that the official client can send are what the schemas read", (
   >();
 });
 
-test("the events of an agent are what the official client reads", () => {
-  expectTypeOf<
-    Shown<"agent.message", api.AgentMessage>
-  >().toExtend<sdk.BetaManagedAgentsAgentMessageEvent>();
-  expectTypeOf<Shown<"agent.thinking">>().toExtend<sdk.BetaManagedAgentsAgentThinkingEvent>();
-  expectTypeOf<
-    Shown<"agent.tool_use", api.AgentToolUse>
-  >().toExtend<sdk.BetaManagedAgentsAgentToolUseEvent>();
-  expectTypeOf<
-    Shown<"agent.tool_result", api.AgentToolResult>
-  >().toExtend<sdk.BetaManagedAgentsAgentToolResultEvent>();
+test("there is a schema for each event of the official client, and for no other", () => {
+  expectTypeOf<api.SessionEvent["type"]>().toEqualTypeOf<
+    sdk.BetaManagedAgentsSessionEvent["type"]
+  >();
+  expectTypeOf<Type>().toEqualTypeOf<SdkEvent["type"]>();
+  expectTypeOf<Type>().toEqualTypeOf<BetaManagedAgentsStreamSessionThreadEvents["type"]>();
+  type Echo = NonNullable<sdk.BetaManagedAgentsSendSessionEvents["data"]>[number];
+  expectTypeOf<api.ClientEvent["type"]>().toEqualTypeOf<Echo["type"]>();
 });
 
-test("the events of a session are what the official client reads", () => {
-  expectTypeOf<
-    Shown<"session.status_running">
-  >().toExtend<sdk.BetaManagedAgentsSessionStatusRunningEvent>();
-  expectTypeOf<
-    Shown<"session.status_idle", Idle>
-  >().toExtend<sdk.BetaManagedAgentsSessionStatusIdleEvent>();
-  expectTypeOf<
-    Shown<"session.thread_status_running", api.ThreadStatus>
-  >().toExtend<sdk.BetaManagedAgentsSessionThreadStatusRunningEvent>();
-  expectTypeOf<
-    Shown<"session.thread_status_idle", api.ThreadStatus & Idle>
-  >().toExtend<sdk.BetaManagedAgentsSessionThreadStatusIdleEvent>();
-  expectTypeOf<
-    Shown<"session.error", { error: api.SessionErrorObject }>
-  >().toExtend<sdk.BetaManagedAgentsSessionErrorEvent>();
-  expectTypeOf<api.SessionUsage>().toExtend<sdk.BetaManagedAgentsSessionUsageSnapshot>();
-  expectTypeOf<
-    Shown<"span.model_request_end", api.SpanModelRequestEnd>
-  >().toExtend<sdk.BetaManagedAgentsSpanModelRequestEndEvent>();
+test("each event is what the official client reads, field for field", () => {
+  expectTypeOf<Unreadable>().toBeNever();
+  expectTypeOf<OtherFields>().toBeNever();
+  expectTypeOf<Narrower>().toBeNever();
+});
+
+test("what events are made of is what the official client reads", () => {
+  expectTypeOf<api.SessionUsage>().toEqualTypeOf<sdk.BetaManagedAgentsSessionUsageSnapshot>();
+  expectTypeOf<api.SpanModelUsage>().toEqualTypeOf<sdk.BetaManagedAgentsSpanModelUsage>();
 });

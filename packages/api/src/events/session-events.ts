@@ -1,18 +1,10 @@
 import { z } from "zod";
-import { RedactedBlock, ResultBlock, TextBlock } from "./content.ts";
+import { MonetaryAmount } from "../session-threads.ts";
+import { Budget, SessionAgent } from "../sessions.ts";
+import { serverEvent } from "./envelope.ts";
+import { SessionErrorObject } from "./session-errors.ts";
 
-/**
- * What the server appends to a session's log and shows on its stream (wire §6.4–§6.6), without the
- * envelope: `id`, `type` and `processed_at` are added by the log.
- */
-
-/** Any event as a list or a stream shows it; what else it holds depends on its type. */
-export const SessionEvent = z.looseObject({
-  type: z.string(),
-  /** Previews and what only a stream says have none. */
-  id: z.string().optional(),
-  processed_at: z.string().nullish(),
-});
+/** What happens to a session and its threads (wire §6.5). */
 
 export const StopReason = z.discriminatedUnion("type", [
   z.object({ type: z.literal("end_turn") }),
@@ -22,7 +14,10 @@ export const StopReason = z.discriminatedUnion("type", [
   z.object({ type: z.literal("refusal") }),
 ]);
 
-/** Present exactly when the stop reason is a refusal, null otherwise. */
+/**
+ * Present exactly when the stop reason is a refusal, null otherwise. The category is the model's: one
+ * that the contract does not know yet is passed on.
+ */
 export const StopDetails = z
   .object({
     type: z.literal("refusal"),
@@ -31,35 +26,70 @@ export const StopDetails = z
   })
   .nullable();
 
-export const RetryStatus = z.object({ type: z.enum(["retrying", "exhausted", "terminal"]) });
+const stopped = { stop_reason: StopReason, stop_details: StopDetails };
+const ofThread = { session_thread_id: z.string(), agent_name: z.string() };
 
-const sessionError = { message: z.string(), retry_status: RetryStatus };
-const TurnError = z.object({
-  type: z.enum([
-    "unknown_error",
-    "model_overloaded_error",
-    "model_rate_limited_error",
-    "model_request_failed_error",
-    "billing_error",
-    "tool_use_limit_reached_error",
-    "compaction_limit_reached_error",
-  ]),
-  ...sessionError,
+export const SessionStatusRunningEvent = z.object({
+  type: z.literal("session.status_running"),
+  ...serverEvent,
 });
-const RepositoryError = z.object({
-  type: z.literal("repository_clone_error"),
-  repository_url: z.string().nullable(),
-  ...sessionError,
+export const SessionStatusRescheduledEvent = z.object({
+  type: z.literal("session.status_rescheduled"),
+  ...serverEvent,
 });
-export const SessionErrorObject = z.discriminatedUnion("type", [TurnError, RepositoryError]);
+export const SessionStatusIdleEvent = z.object({
+  type: z.literal("session.status_idle"),
+  ...serverEvent,
+  ...stopped,
+});
+export const SessionStatusTerminatedEvent = z.object({
+  type: z.literal("session.status_terminated"),
+  ...serverEvent,
+});
 
-/** Tokens of one model request. */
-export const SpanModelUsage = z.object({
-  input_tokens: z.number().int(),
-  output_tokens: z.number().int(),
-  cache_creation_input_tokens: z.number().int(),
-  cache_read_input_tokens: z.number().int(),
-  speed: z.enum(["standard", "fast"]).exactOptional(),
+/** On the parent's stream. */
+export const SessionThreadCreatedEvent = z.object({
+  type: z.literal("session.thread_created"),
+  ...serverEvent,
+  ...ofThread,
+  workflow_run_id: z.string().nullable(),
+});
+export const SessionThreadStatusRunningEvent = z.object({
+  type: z.literal("session.thread_status_running"),
+  ...serverEvent,
+  ...ofThread,
+});
+export const SessionThreadStatusRescheduledEvent = z.object({
+  type: z.literal("session.thread_status_rescheduled"),
+  ...serverEvent,
+  ...ofThread,
+});
+export const SessionThreadStatusIdleEvent = z.object({
+  type: z.literal("session.thread_status_idle"),
+  ...serverEvent,
+  ...ofThread,
+  ...stopped,
+});
+export const SessionThreadStatusTerminatedEvent = z.object({
+  type: z.literal("session.thread_status_terminated"),
+  ...serverEvent,
+  ...ofThread,
+});
+
+export const SessionErrorEvent = z.object({
+  type: z.literal("session.error"),
+  ...serverEvent,
+  error: SessionErrorObject,
+});
+
+/** Holds what changed, and nothing else; a metadata bag that was cleared is left out. */
+export const SessionUpdatedEvent = z.object({
+  type: z.literal("session.updated"),
+  ...serverEvent,
+  agent: SessionAgent.nullable().exactOptional(),
+  budget: Budget.nullable().exactOptional(),
+  metadata: z.record(z.string(), z.string()).exactOptional(),
+  title: z.string().nullable().exactOptional(),
 });
 
 /** Cumulative usage of a session or thread; a figure that was never reported is absent. */
@@ -74,43 +104,25 @@ export const SessionUsage = z.object({
     })
     .exactOptional(),
   active_seconds: z.number().exactOptional(),
-  list_cost: z.object({ amount: z.string(), currency: z.literal("USD") }).exactOptional(),
+  list_cost: MonetaryAmount.exactOptional(),
+  server_tool_use: z
+    .object({
+      web_search_requests: z.number().int().exactOptional(),
+      web_fetch_requests: z.number().int().exactOptional(),
+    })
+    .exactOptional(),
 });
 
-export const EvaluatedPermission = z.enum(["allow", "ask", "deny"]);
+export const SessionUsageEvent = z.object({
+  type: z.literal("session.usage"),
+  ...serverEvent,
+  usage: SessionUsage,
+  budget: Budget.nullable().exactOptional(),
+});
 
-export const AgentMessage = z.object({
-  content: z.array(z.discriminatedUnion("type", [TextBlock, RedactedBlock])),
-});
-export const AgentToolUse = z.object({
-  name: z.string(),
-  input: z.record(z.string(), z.unknown()),
-  evaluated_permission: EvaluatedPermission.exactOptional(),
-  evaluation: z.object({ type: z.enum(["always_allow", "always_ask"]) }).exactOptional(),
-});
-export const AgentToolResult = z.object({
-  tool_use_id: z.string(),
-  content: z.array(ResultBlock).exactOptional(),
-  is_error: z.boolean().nullable().exactOptional(),
-});
-export const ThreadStatus = z.object({ session_thread_id: z.string(), agent_name: z.string() });
-export const SessionStatusIdle = z.object({ stop_reason: StopReason, stop_details: StopDetails });
-export const SpanModelRequestEnd = z.object({
-  model_request_start_id: z.string(),
-  is_error: z.boolean().nullable(),
-  model_usage: SpanModelUsage,
-});
+/** The last one: the stream ends with it. */
+export const SessionDeletedEvent = z.object({ type: z.literal("session.deleted"), ...serverEvent });
 
 export type StopReason = z.infer<typeof StopReason>;
 export type StopDetails = z.infer<typeof StopDetails>;
-export type RetryStatus = z.infer<typeof RetryStatus>;
-export type TurnError = z.infer<typeof TurnError>;
-export type SessionErrorObject = z.infer<typeof SessionErrorObject>;
-export type SpanModelUsage = z.infer<typeof SpanModelUsage>;
 export type SessionUsage = z.infer<typeof SessionUsage>;
-export type AgentMessage = z.infer<typeof AgentMessage>;
-export type AgentToolUse = z.infer<typeof AgentToolUse>;
-export type AgentToolResult = z.infer<typeof AgentToolResult>;
-export type ThreadStatus = z.infer<typeof ThreadStatus>;
-export type SessionStatusIdle = z.infer<typeof SessionStatusIdle>;
-export type SpanModelRequestEnd = z.infer<typeof SpanModelRequestEnd>;

@@ -1,8 +1,8 @@
 import { EventSendParams } from "../client-events.ts";
 import { EventListQuery, EventStreamQuery } from "../event-queries.ts";
+import { ClientEvent, SessionEvent, StreamEvent } from "../events/event-unions.ts";
 import { type Operation, object, page } from "../operation.ts";
 import { PageQuery } from "../pagination.ts";
-import { SessionEvent } from "../session-events.ts";
 import {
   FileResource,
   FileResourceParams,
@@ -71,14 +71,14 @@ const eventOperations: readonly Operation[] = [
     method: "POST",
     path: `${SESSION}/events`,
     body: EventSendParams,
-    answer: { kind: "batch", of: SessionEvent },
+    answer: { kind: "batch", of: ClientEvent },
   },
   {
     id: "sessions.events.stream",
     method: "GET",
     path: `${SESSION}/events/stream`,
     query: EventStreamQuery,
-    answer: { kind: "stream", of: SessionEvent },
+    answer: { kind: "stream", of: StreamEvent },
   },
 ];
 
@@ -109,7 +109,7 @@ const threadOperations: readonly Operation[] = [
     method: "GET",
     path: `${THREAD}/stream`,
     query: EventStreamQuery,
-    answer: { kind: "stream", of: SessionEvent },
+    answer: { kind: "stream", of: StreamEvent },
   },
 ];
 

@@ -5,6 +5,7 @@ import { patchedMetadata } from "../core/metadata.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SessionPatch, SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
+import type { EventBodies } from "../core/session/log-event.ts";
 import { unsupportedAgentParts } from "../core/sessions/unsupported.ts";
 import { newId } from "../lib/new-id.ts";
 import { isBusy } from "./sessions.ts";
@@ -63,7 +64,7 @@ async function assertAllowed(
 function changesOf(
   session: SessionRecord,
   params: SessionUpdateParams,
-): { patch: SessionPatch; shown: Wire } {
+): { patch: SessionPatch; shown: EventBodies["session.updated"]["public"] } {
   const title = params.title === undefined ? session.title : params.title;
   const metadata = patchedMetadata(session.metadata, params.metadata, { emptyDeletes: false });
   const hasTitle = title !== session.title;

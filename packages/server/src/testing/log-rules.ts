@@ -1,4 +1,6 @@
 import type { LogEvent } from "../core/session/log-event.ts";
+import { toWire } from "../core/session/wire.ts";
+import { misshapen } from "./event-shapes.ts";
 
 /**
  * What must be true of the log of a session that waits for its user, whatever was killed when. Returns
@@ -10,6 +12,7 @@ export function brokenLogRules(events: readonly LogEvent[]): readonly string[] {
     ...unanswered(events),
     ...openRequests(events),
     ...times(events),
+    ...misshapen(events.filter(({ type }) => !type.startsWith("drover.")).map(toWire)),
     ...(events.at(-1)?.type === "session.status_idle" ? [] : ["the log does not end in idle"]),
   ];
 }

@@ -1,14 +1,8 @@
 import type {
-  AgentMessage,
-  AgentToolResult,
-  AgentToolUse,
-  SessionErrorObject,
-  SessionStatusIdle,
-  SessionUsage,
-  SpanModelRequestEnd,
+  SessionEvent,
+  SessionEventOf,
   StopDetails,
   SystemMessageParams,
-  ThreadStatus,
   UserCustomToolResultParams,
   UserInterruptParams,
   UserMessageParams,
@@ -18,6 +12,11 @@ import type {
 import type { ModelBlock, ModelUsage } from "../ports/model.ts";
 
 type Body<Params> = Omit<Params, "type">;
+/** An event as the contract shows it, without what the log adds. */
+type Shown<T extends SessionEvent["type"]> = Omit<
+  SessionEventOf<T>,
+  "id" | "type" | "processed_at"
+>;
 type Empty = Readonly<Record<string, never>>;
 type Entry<Public, Private = Empty> = { public: Public; private: Private };
 
@@ -46,26 +45,26 @@ export interface EventBodies {
   "user.custom_tool_result": Entry<Body<UserCustomToolResultParams>>;
   "user.tool_result": Entry<Body<UserToolResultParams>>;
   "system.message": Entry<Body<SystemMessageParams>>;
-  "agent.message": Entry<AgentMessage, ModelOrigin>;
+  "agent.message": Entry<Shown<"agent.message">, ModelOrigin>;
   "agent.thinking": Entry<Empty, ModelOrigin>;
-  "agent.tool_use": Entry<AgentToolUse, ModelOrigin>;
-  "agent.tool_result": Entry<AgentToolResult, ResultOrigin>;
+  "agent.tool_use": Entry<Shown<"agent.tool_use">, ModelOrigin>;
+  "agent.tool_result": Entry<Shown<"agent.tool_result">, ResultOrigin>;
   /** `summary` stands for everything before it when the context is built. */
   "agent.thread_context_compacted": Entry<Empty, { readonly summary: readonly ModelBlock[] }>;
   "session.status_running": Entry<Empty>;
   "session.status_rescheduled": Entry<Empty>;
-  "session.status_idle": Entry<SessionStatusIdle>;
+  "session.status_idle": Entry<Shown<"session.status_idle">>;
   "session.status_terminated": Entry<Empty>;
-  "session.thread_status_running": Entry<ThreadStatus>;
-  "session.thread_status_rescheduled": Entry<ThreadStatus>;
-  "session.thread_status_idle": Entry<ThreadStatus & SessionStatusIdle>;
-  "session.thread_status_terminated": Entry<ThreadStatus>;
-  "session.error": Entry<{ error: SessionErrorObject }, { readonly cause?: string }>;
-  "session.updated": Entry<Readonly<Record<string, unknown>>>;
-  "session.usage": Entry<{ usage: SessionUsage }>;
+  "session.thread_status_running": Entry<Shown<"session.thread_status_running">>;
+  "session.thread_status_rescheduled": Entry<Shown<"session.thread_status_rescheduled">>;
+  "session.thread_status_idle": Entry<Shown<"session.thread_status_idle">>;
+  "session.thread_status_terminated": Entry<Shown<"session.thread_status_terminated">>;
+  "session.error": Entry<Shown<"session.error">, { readonly cause?: string }>;
+  "session.updated": Entry<Shown<"session.updated">>;
+  "session.usage": Entry<Shown<"session.usage">>;
   "session.deleted": Entry<Empty>;
   "span.model_request_start": Entry<Empty, { readonly model: string; readonly attempt: number }>;
-  "span.model_request_end": Entry<SpanModelRequestEnd, RequestEnd>;
+  "span.model_request_end": Entry<Shown<"span.model_request_end">, RequestEnd>;
   /** Journalled before a call is sent: where it runs, so that it is never sent twice. */
   "drover.call_started": Entry<
     Empty,
