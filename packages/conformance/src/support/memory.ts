@@ -3,7 +3,6 @@ import type Anthropic from "@anthropic-ai/sdk";
 import type { Target } from "../target.ts";
 
 type Stores = Anthropic["beta"]["memoryStores"];
-export type Memory = Awaited<ReturnType<Stores["memories"]["create"]>>;
 export type MemoryVersion = Awaited<ReturnType<Stores["memoryVersions"]["retrieve"]>>;
 
 export function sha256(text: string): string {
