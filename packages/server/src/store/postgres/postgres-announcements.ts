@@ -9,6 +9,7 @@ import { sql } from "../sql.ts";
 import { holderLock } from "./holder-lock.ts";
 import { merged, payloadsOf, readPayload } from "./notify-payloads.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
+import { unavailable } from "./postgres-errors.ts";
 
 const CHANNEL = "drover";
 /** Announcements that may wait to be sent; what comes on top is lost, and everybody told to look. */
@@ -67,7 +68,9 @@ export class PostgresAnnouncements implements Announcements {
   /** Resolves once it hears, and holds the lock by which others tell that it lives. */
   static async open(options: PostgresAnnouncementsOptions): Promise<PostgresAnnouncements> {
     const announcements = new PostgresAnnouncements(options);
-    await announcements.#connection.connect();
+    await announcements.#connection.connect().catch((error: unknown) => {
+      throw unavailable(error) ?? error;
+    });
     announcements.#loop = announcements.#keepConnected();
     return announcements;
   }
