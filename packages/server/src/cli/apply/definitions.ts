@@ -5,6 +5,7 @@ import {
   type MultiagentParams,
 } from "@drover/api";
 import { z } from "zod";
+import { isRecord } from "../../lib/is-record.ts";
 import type { Problem, SourceDocument } from "./source-document.ts";
 
 /** What files define. Names are unique within a kind. */
@@ -177,7 +178,3 @@ function withRosters(multiagent: Record<string, unknown>, rosterOf: RosterOf): u
 }
 
 type Multiagent20261001 = Extract<MultiagentParams, { type: "multiagent_20261001" }>;
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
