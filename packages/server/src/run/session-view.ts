@@ -54,6 +54,8 @@ export class SessionView {
     if (session === undefined || session.deleted_at !== null) return undefined;
     const view = new SessionView(store, session, await store.sessions.findCheckpoint(key));
     await view.#loadState();
+    // Once more: an update since is in the state already, and would not be looked for again.
+    await view.#loadSession();
     await view.#loadContext();
     view.#inbox = await store.events.getInbox(key);
     return view;
@@ -81,7 +83,7 @@ export class SessionView {
     const [first] = events;
     if (first !== undefined && first.seq > this.#state.seq + 1) {
       const range = { after: this.#state.seq, before: first.seq, limit: PAGE_EVENTS };
-      this.#take(await this.#store.events.getEvents(this.key, range));
+      await this.#takeReceipts(await this.#store.events.getEvents(this.key, range));
     }
     this.#take(events);
     const taken = new Set(events.map((event) => event.id));
@@ -91,10 +93,7 @@ export class SessionView {
   /** Reads what others have put there since: receipts and input. */
   async refresh(): Promise<void> {
     const receipts = await this.#read({ after: this.#state.seq });
-    for (const page of receipts) this.#take(page);
-    if (receipts.some((page) => page.some((event) => event.type === "session.updated"))) {
-      this.#session = (await this.#store.sessions.find(this.key)) ?? this.#session;
-    }
+    for (const page of receipts) await this.#takeReceipts(page);
     this.#inbox = await this.#store.events.getInbox(this.key);
   }
 
@@ -112,6 +111,16 @@ export class SessionView {
     return event?.type === "agent.tool_use" ? event : undefined;
   }
 
+  /** What others appended: after an update the session is another one, with other tools perhaps. */
+  async #takeReceipts(events: readonly LogEvent[]): Promise<void> {
+    this.#take(events);
+    if (events.some((event) => event.type === "session.updated")) await this.#loadSession();
+  }
+
+  async #loadSession(): Promise<void> {
+    this.#session = (await this.#store.sessions.find(this.key)) ?? this.#session;
+  }
+
   async #loadState(): Promise<void> {
     for (const page of await this.#read({ after: this.#state.seq })) {
       this.#state = fold(page, this.#state);
@@ -122,6 +131,8 @@ export class SessionView {
     const { contextSeq } = threadState(this.#state, this.#session.thread_id);
     const pages = await this.#read({
       after: contextSeq - 1,
+      // What comes later is taken in with the state, and must not be here twice.
+      before: this.#state.seq + 1,
       types: CONTEXT_TYPES,
       threadId: this.#session.thread_id,
     });
@@ -131,6 +142,7 @@ export class SessionView {
   /** Bounded by `last_seq` of the log: each page moves the position on. */
   async #read(range: {
     after: number;
+    before?: number;
     types?: readonly EventType[];
     threadId?: string;
   }): Promise<readonly (readonly LogEvent[])[]> {

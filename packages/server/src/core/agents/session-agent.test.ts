@@ -65,6 +65,14 @@ describe("a session's agent", () => {
       { tools: [], mcp_servers: [] },
       "agent.tools: skills need tools",
     ],
+    [
+      "tools without read where skills stay",
+      {
+        tools: [{ type: "agent_toolset_20260401", configs: [{ name: "read", enabled: false }] }],
+        mcp_servers: [],
+      },
+      "agent.tools: skills need the tool read",
+    ],
     ["no servers where toolsets stay", { mcp_servers: [] }, 'there is no MCP server "s"'],
   ])("is refused with %s", (_, fields, message, code) => {
     expect(() => overriddenAgent(full, overrides(fields))).toThrow(
@@ -99,6 +107,25 @@ describe("a session's agent", () => {
     expect(() => updatedSessionAgent(before, { tools: [] })).toThrow("no mcp_toolset in tools");
   });
 
+  test("keeps what its skills are read with", () => {
+    const before = sessionAgent(overriddenAgent(full));
+    const update = (tools: AgentCreateParams["tools"]) =>
+      updatedSessionAgent(before, { tools: tools ?? [], mcp_servers: [] });
+    const readOff = { name: "read" as const, enabled: false };
+    expect(() => update([])).toThrow("agent.tools: skills need tools");
+    expect(() => update([{ type: "agent_toolset_20260401", configs: [readOff] }])).toThrow(
+      "agent.tools: skills need the tool read",
+    );
+    expect(() =>
+      update([{ type: "custom", name: "c", description: "d", input_schema: { type: "object" } }]),
+    ).toThrow("agent.tools: skills need the tool read");
+    const onlyRead = {
+      default_config: { enabled: false },
+      configs: [{ name: "read" as const, enabled: true }],
+    };
+    expect(update([{ type: "agent_toolset_20260401", ...onlyRead }]).tools).toHaveLength(1);
+  });
+
   test("is not larger than an agent may be, however it was changed", () => {
     const server = { type: "mcp_toolset" as const, mcp_server_name: "s" };
     const tools = (count: number) => [
@@ -114,7 +141,7 @@ describe("a session's agent", () => {
       })),
     ];
     const [fits, tooLarge] = [tools(10), tools(12)];
-    const before = sessionAgent(overriddenAgent(full, overrides({ tools: fits })));
+    const before = sessionAgent(overriddenAgent(full, overrides({ tools: fits, skills: [] })));
     expect(() => overriddenAgent(full, overrides({ tools: tooLarge }))).toThrow("larger than");
     expect(() => updatedSessionAgent(before, { tools: tooLarge })).toThrow("larger than");
   });

@@ -10,6 +10,7 @@ import type {
 } from "@drover/api";
 import { InvalidRequestError } from "../errors.ts";
 import { checked, resolvedModel, resolvedSkills } from "./definition.ts";
+import { assertSkillsReadable } from "./skill-rules.ts";
 import { resolvedTools } from "./tools.ts";
 
 /** What a session runs: an agent's version, with the session's own changes applied. */
@@ -39,28 +40,35 @@ export function overriddenAgent(
     ...(mcp_servers === undefined ? {} : { mcp_servers: mcp_servers ?? [] }),
     ...(skills === undefined ? {} : { skills: resolvedSkills(skills ?? []) }),
   });
-  if (effective.tools.length === 0 && effective.skills.length > 0) {
-    throw new InvalidRequestError("agent.tools: skills need tools: clear both or neither");
-  }
+  assertSkillsReadable(effective);
   return effective;
 }
 
-/** The snapshot that a session keeps. Agents it could delegate to must have been refused before. */
+/**
+ * The snapshot that a session keeps. Agents it could delegate to must have been refused before.
+ * Rejects skills that no tool of the agent could read.
+ */
 export function sessionAgent(agent: EffectiveAgent): SessionAgent {
+  assertSkillsReadable(agent);
   return { type: "agent", ...agent, multiagent: snapshotOf(agent.multiagent) };
 }
 
-/** The snapshot after `sessions.update`: tools and MCP servers are replaced where given. */
+/**
+ * The snapshot after `sessions.update`: tools and MCP servers are replaced where given. Rejects tools
+ * without which the session's skills cannot be read.
+ */
 export function updatedSessionAgent(
   current: SessionAgent,
   update: NonNullable<SessionUpdateParams["agent"]>,
 ): SessionAgent {
   const { tools, mcp_servers } = update;
-  return checked<SessionAgent>({
+  const updated = checked<SessionAgent>({
     ...current,
     ...(tools === undefined ? {} : { tools: resolvedTools(tools) }),
     ...(mcp_servers === undefined ? {} : { mcp_servers }),
   });
+  assertSkillsReadable(updated);
+  return updated;
 }
 
 /** True if `multiagent` lets the agent delegate or ask an advisor. */
