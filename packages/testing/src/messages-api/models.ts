@@ -19,6 +19,7 @@ export const MODELS: readonly ModelSpec[] = [
     prefill: false,
     systemMessages: true,
     sampling: false,
+    cacheTokensMin: 512,
   },
   {
     id: "claude-sonnet-4-6",
@@ -31,6 +32,7 @@ export const MODELS: readonly ModelSpec[] = [
     prefill: false,
     systemMessages: false,
     sampling: true,
+    cacheTokensMin: 1_024,
   },
   {
     id: "claude-haiku-4-5",
@@ -43,5 +45,6 @@ export const MODELS: readonly ModelSpec[] = [
     prefill: true,
     systemMessages: false,
     sampling: true,
+    cacheTokensMin: 4_096,
   },
 ];

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { CacheUse } from "./prompt-cache.ts";
 import type { Signer } from "./signature.ts";
 import { tokensOf } from "./tokens.ts";
 import type { Answer, AnswerBlock, Json, JsonObject } from "./types.ts";
@@ -33,7 +34,7 @@ export interface Reply {
 
 export interface ReplyContext {
   readonly model: string;
-  readonly inputTokens: number;
+  readonly cacheUse: CacheUse;
   readonly signer: Signer;
 }
 
@@ -43,7 +44,7 @@ export function makeReply(answer: Answer, context: ReplyContext): Reply {
     context.signer,
   );
   const usesTool = blocks.some(({ type }) => type === "tool_use");
-  const usage = countUsage(blocks, context.inputTokens, answer.usage ?? {});
+  const usage = countUsage(blocks, context.cacheUse, answer.usage ?? {});
   return {
     id: `msg_${token()}`,
     model: context.model,
@@ -195,7 +196,7 @@ function* chunks(text: string, size: number): Generator<string> {
 
 function countUsage(
   blocks: readonly SentBlock[],
-  inputTokens: number,
+  { input: input_tokens, read, created }: CacheUse,
   overrides: Readonly<Record<string, Json>>,
 ) {
   let outputTokens = 1;
@@ -205,13 +206,16 @@ function countUsage(
     else if (block.type === "tool_use") outputTokens += tokensOf(block.inputJson);
   }
   const input = {
-    input_tokens: inputTokens,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
+    input_tokens,
+    cache_creation_input_tokens: created["5m"] + created["1h"],
+    cache_read_input_tokens: read,
   };
   const start = {
     ...input,
-    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+    cache_creation: {
+      ephemeral_5m_input_tokens: created["5m"],
+      ephemeral_1h_input_tokens: created["1h"],
+    },
     output_tokens: 1,
     service_tier: "standard",
     inference_geo: null,

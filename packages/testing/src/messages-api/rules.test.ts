@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MODELS } from "./models.ts";
-import { judge, RULES } from "./rules.ts";
+import { judge, judgeCount, RULES } from "./rules.ts";
 import { Signer } from "./signature.ts";
 import type { Json, JsonObject } from "./types.ts";
 
@@ -372,6 +372,15 @@ test.each(RULES.map(({ id }) => id))(
     expect({ breaks: ruleOf(breaks), near: ruleOf(near) }).toEqual({ breaks: id, near: undefined });
   },
 );
+
+test("a request that only counts has its own fields, and may be of any size", () => {
+  const { max_tokens: _, ...counted } = request({ messages: [user("a".repeat(4_000))] });
+  const count = (body: Json) => judgeCount(inputOf({ body, contextTokens: 1_000 }))?.rule.id;
+  expect(count(counted)).toBeUndefined();
+  expect(count({ ...counted, max_tokens: 100 })).toBe("count-field-unknown");
+  expect(count({ ...counted, stream: true })).toBe("count-field-unknown");
+  expect(count({ ...counted, messages: [] })).toBe("messages-empty");
+});
 
 test("no rule throws on a body of any shape", () => {
   const shapes: readonly Json[] = [null, 1, "a", [], {}, [null], { type: null }, { content: null }];

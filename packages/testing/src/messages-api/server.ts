@@ -3,10 +3,11 @@ import type { AddressInfo } from "node:net";
 import { lastUserText, scriptedByMessages } from "./behaviour.ts";
 import { json, silence, stream, wait } from "./deliver.ts";
 import { MODELS } from "./models.ts";
+import { type CacheUse, PromptCache } from "./prompt-cache.ts";
 import { makeReply, token } from "./respond.ts";
 import type { RuleInput } from "./rules/rule.ts";
 import { field, isObject, listOf } from "./rules/shape.ts";
-import { judge } from "./rules.ts";
+import { judge, judgeCount } from "./rules.ts";
 import { Signer } from "./signature.ts";
 import { estimateTokens } from "./tokens.ts";
 import type {
@@ -40,6 +41,8 @@ export interface MessagesApiOptions {
   readonly port?: number;
   /** Signs thinking; give one to accept another double's thinking. */
   readonly secret?: string;
+  /** The clock of the prompt cache, in milliseconds; the real one unless given. */
+  readonly now?: () => number;
   /** How many requests and refusals are kept for the test to look at, the latest. */
   readonly keep?: number;
 }
@@ -51,6 +54,8 @@ export interface MessagesApi {
   readonly requests: readonly MessagesRequest[];
   /** Requests that broke a rule. A suite that drives a harness asserts that there are none. */
   readonly refusals: readonly Refusal[];
+  /** Bodies of accepted requests to `/v1/messages/count_tokens`, oldest first. */
+  readonly counts: readonly JsonObject[];
   /** How many accepted requests are being answered at this moment. */
   readonly active: number;
   /** Ends every answer at once. Requests after it are refused by the operating system. */
@@ -71,6 +76,7 @@ export async function startMessagesApi(options: MessagesApiOptions = {}): Promis
     apiKey: double.apiKey,
     requests: double.requests,
     refusals: double.refusals,
+    counts: double.counts,
     get active() {
       return double.active;
     },
@@ -87,12 +93,14 @@ class Double {
   readonly apiKey: string;
   readonly requests: MessagesRequest[] = [];
   readonly refusals: Refusal[] = [];
+  readonly counts: JsonObject[] = [];
   active = 0;
   readonly #models: readonly ModelSpec[];
   readonly #contextTokens: number | undefined;
   readonly #signer: Signer;
   readonly #next: (request: MessagesRequest) => Answer | Promise<Answer>;
   readonly #keep: number;
+  readonly #cache: PromptCache;
   readonly #closed = new AbortController();
   #accepted = 0;
 
@@ -103,6 +111,7 @@ class Double {
     this.#signer = new Signer(options.secret ?? "messages-api double");
     this.#next = nextAnswer(options.script ?? scriptedByMessages());
     this.#keep = options.keep ?? DEFAULT_KEPT;
+    this.#cache = new PromptCache(options.now ?? Date.now);
   }
 
   close(): void {
@@ -168,9 +177,9 @@ class Double {
       });
       return;
     }
-    const inputTokens = estimateTokens(body);
     const model = String(body["model"]);
-    const reply = makeReply(answer, { model, inputTokens, signer: this.#signer });
+    const cacheUse = this.#cacheUse(body);
+    const reply = makeReply(answer, { model, cacheUse, signer: this.#signer });
     const requestId = `req_${token()}`;
     if (body["stream"] === true) {
       return stream(reply, { pacing, fault }, { response, requestId, signal });
@@ -179,12 +188,18 @@ class Double {
     json(response, 200, reply, { "request-id": requestId });
   }
 
+  #cacheUse(body: JsonObject): CacheUse {
+    const model = this.#models.find(({ id }) => id === body["model"]);
+    if (model !== undefined) return this.#cache.use(body, model);
+    return { input: estimateTokens(body), read: 0, created: { "5m": 0, "1h": 0 } };
+  }
+
   async #countTokens(request: IncomingMessage, response: ServerResponse) {
     const input = await this.#read(request);
-    // Counting takes no max_tokens; any will do for the rules.
-    const counted = isObject(input.body) ? { max_tokens: 1, ...input.body } : input.body;
-    const body = this.#accept({ ...input, body: counted }, "/v1/messages/count_tokens", response);
-    if (body !== undefined) json(response, 200, { input_tokens: estimateTokens(body) }, {});
+    const body = this.#accept(input, "/v1/messages/count_tokens", response, judgeCount);
+    if (body === undefined) return;
+    this.#remember(this.counts, body);
+    json(response, 200, { input_tokens: estimateTokens(body) }, {});
   }
 
   #listModels(response: ServerResponse, id: string): void {
@@ -230,8 +245,13 @@ class Double {
     };
   }
 
-  #accept(input: RuleInput, path: string, response: ServerResponse): JsonObject | undefined {
-    const verdict = judge(input);
+  #accept(
+    input: RuleInput,
+    path: string,
+    response: ServerResponse,
+    judgeBy = judge,
+  ): JsonObject | undefined {
+    const verdict = judgeBy(input);
     if (verdict === undefined && isObject(input.body)) return input.body;
     const status = verdict?.rule.status ?? 400;
     const message = verdict?.message ?? "Input should be a valid dictionary";

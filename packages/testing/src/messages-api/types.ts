@@ -23,6 +23,8 @@ export interface ModelSpec {
   readonly systemMessages: boolean;
   /** Whether `temperature`, `top_p` and `top_k` are accepted. */
   readonly sampling: boolean;
+  /** A shorter prefix is not cached. Tokens. */
+  readonly cacheTokensMin: number;
 }
 
 export interface TextBlock {

@@ -163,6 +163,31 @@ export const REQUEST_RULES: readonly Rule[] = [
   },
 ];
 
+const COUNT_FIELDS = [
+  "cache_control",
+  "messages",
+  "model",
+  "output_config",
+  "speed",
+  "system",
+  "thinking",
+  "tool_choice",
+  "tools",
+];
+
+/** Top-level fields of a request that only counts. */
+export const COUNT_FIELD_RULES: readonly Rule[] = [
+  {
+    id: "count-field-unknown",
+    source: `${SDK} MessageCountTokensParams`,
+    description: "A field that is not for counting, such as max_tokens or stream, is refused.",
+    check: ({ body }) => {
+      const unknown = Object.keys(objectOf(body)).find((name) => !COUNT_FIELDS.includes(name));
+      return unknown === undefined ? undefined : `${unknown}: Extra inputs are not permitted`;
+    },
+  },
+];
+
 /** Last of all: a request that is right in itself but does not fit the model. */
 export const WINDOW_RULES: readonly Rule[] = [
   {
