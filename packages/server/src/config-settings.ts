@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { ModelSettings } from "./config-models.ts";
 
+/** Names in one setting. */
+const NAMES_MAX = 100;
+
 /**
  * Every setting, by its environment variable. In the YAML file a setting has the same name without
  * `DROVER_` and in small letters: `DROVER_MODEL_BASE_URL` is `model_base_url`.
@@ -88,6 +91,17 @@ export const Settings = z.strictObject({
     .default(1_000)
     .describe(
       "Milliseconds before the second attempt; doubled for each further one, at most a minute, unless the API asks for more.",
+    ),
+  DROVER_POLICIES_OFF: z
+    .union([z.string(), z.array(z.string()).max(NAMES_MAX)])
+    .transform((names) =>
+      (typeof names === "string" ? names.split(",") : names)
+        .map((name) => name.trim())
+        .filter((name) => name !== ""),
+    )
+    .default([])
+    .describe(
+      "Workarounds for weaknesses of models that are not to be used, by name, with commas between; `all` for every one. See [policies](policies.md).",
     ),
   DROVER_MODELS: ModelSettings.default([]).describe(
     "The models of that API, to be listed and to be called by other names; see [models](models.md). A YAML list, or JSON.",

@@ -11,6 +11,7 @@ test("with nothing set, the server is local, on SQLite and without a model API",
   expect(loadConfig({ PATH: "/bin" })).toEqual({
     data: resolve(".drover"),
     host: "127.0.0.1",
+    policiesOff: [],
     port: 8420,
     logLevel: "info",
     model: MODEL_DEFAULTS,

@@ -32,6 +32,8 @@ export interface Config {
     /** Milliseconds. */
     readonly backoffMs: number;
   };
+  /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
+  readonly policiesOff: readonly string[];
   /** Bytes that the files of a workspace may have in all. */
   readonly filesBytesMax?: number;
   /** Absolute path of the folder with the skills of all workspaces. */
@@ -167,6 +169,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
       : { postgresUrl: new Secret(settings.DROVER_DATABASE) }),
     logLevel: settings.DROVER_LOG_LEVEL,
     model: Object.freeze(modelAccess(settings, env)),
+    policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
     ...(filesBytesMax === undefined ? {} : { filesBytesMax }),
     ...(skills === undefined ? {} : { skills: resolve(skills) }),
     ...(bwrap === undefined ? {} : { bwrapPath: bwrap }),

@@ -1,16 +1,18 @@
 import { describe, expect, test } from "vitest";
+import { BARE_POLICIES, DEFAULT_POLICIES, type Policies } from "../core/harness/policies.ts";
 import { type BrainWorld, createBrainWorld, TWO_TOOLS } from "../testing/brain.ts";
 import { brokenLogRules, comparableLog } from "../testing/log-rules.ts";
 
-const world = () =>
+const world = (policies: Policies) =>
   createBrainWorld({
     script: TWO_TOOLS,
+    policies,
     tools: { read: () => "content of a", write: () => "wrote 1 bytes to b" },
   });
 
 /** Runs the scenario once without dying, for its log and the number of steps at which one can die. */
-async function undisturbed() {
-  await using brain = await world();
+async function undisturbed(policies: Policies) {
+  await using brain = await world(policies);
   const key = await brain.newSession();
   await brain.send(key, "Read a and write b.");
   const mortal = await brain.run();
@@ -26,8 +28,11 @@ async function settled(brain: BrainWorld): Promise<void> {
   throw new Error("the session does not come to rest");
 }
 
-describe("the signature: one process dies, another goes on", async () => {
-  const reference = await undisturbed();
+describe.each([
+  { kind: "with every workaround", policies: DEFAULT_POLICIES },
+  { kind: "without any workaround", policies: BARE_POLICIES },
+])("the signature, $kind: one process dies, another goes on", async ({ policies }) => {
+  const reference = await undisturbed(policies);
   const steps = reference.steps.map((name, index) => ({ name, killAt: index + 1 }));
 
   test("the undisturbed log is the one of the design", () => {
@@ -56,7 +61,7 @@ describe("the signature: one process dies, another goes on", async () => {
   });
 
   test.each(steps)("killed $name (step $killAt), the log is the same", async ({ killAt }) => {
-    await using brain = await world();
+    await using brain = await world(policies);
     const key = await brain.newSession();
     await brain.send(key, "Read a and write b.");
     await brain.run(killAt);
@@ -73,7 +78,7 @@ describe("the signature: one process dies, another goes on", async () => {
   test.each(duringRequest)(
     "a request that died $name is closed as lost and asked again",
     async ({ killAt }) => {
-      await using brain = await world();
+      await using brain = await world(policies);
       const key = await brain.newSession();
       await brain.send(key, "Read a and write b.");
       await brain.run(killAt);
@@ -89,7 +94,7 @@ describe("the signature: one process dies, another goes on", async () => {
   test.each(steps)(
     "killed $name (step $killAt) together with the hands, each call has one answer and runs at most once",
     async ({ killAt }) => {
-      await using brain = await world();
+      await using brain = await world(policies);
       const key = await brain.newSession();
       await brain.send(key, "Read a and write b.");
       await brain.run(killAt);

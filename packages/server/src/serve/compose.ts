@@ -4,7 +4,6 @@ import { collectBlobs } from "../app/blob-collector.ts";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Config } from "../config.ts";
-import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
@@ -25,6 +24,7 @@ import { emptyScratch } from "./empty-scratch.ts";
 import { openEncryption } from "./encryption.ts";
 import { readInstalledSkills } from "./installed-skills.ts";
 import type { Ownership } from "./ownership.ts";
+import { policiesOf } from "./policies.ts";
 import { handsSpawner, type SpawnHandsOptions } from "./spawn-hands.ts";
 
 /** Sessions that one process drives at once; more wait until one is done. */
@@ -56,6 +56,7 @@ export async function compose(
   config: Config,
   { spawn, ownership, log }: ComposeOptions,
 ): Promise<Composition> {
+  const policies = policiesOf(config);
   const blobs = await LocalBlobs.open(join(config.data, "blobs"));
   const uploads = await openUploads(config, blobs, ownership);
   const holder = newId("holder");
@@ -74,7 +75,7 @@ export async function compose(
     model: new Models({ ...config.model, limits: { silenceMs: config.model.silenceMs } }),
     announcements,
     clock: systemClock,
-    policies: policiesOf(config),
+    policies,
     toolsOf: (session) => offeredTools(session.agent.tools),
     random: Math.random,
     newId,
@@ -120,10 +121,6 @@ export async function compose(
     },
     closeDatabase: () => database.close(),
   };
-}
-
-function policiesOf({ model: { attemptsMax, backoffMs } }: Config): DriveDeps["policies"] {
-  return { ...DEFAULT_POLICIES, attemptsMax, backoffMs };
 }
 
 /** Nothing else is open yet that had to be closed if the keys do not fit. */

@@ -10,7 +10,7 @@ import {
   toolCall,
   toolResultsOf,
 } from "@drover/testing";
-import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
+import { DEFAULT_POLICIES, type Policies } from "../core/harness/policies.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { EventWriter, SessionKey } from "../core/ports/event-log.ts";
 import type { ModelTool } from "../core/ports/model.ts";
@@ -63,6 +63,8 @@ export async function createBrainWorld(options: {
   readonly tools: Readonly<Record<string, MemoryTool>>;
   /** One that jumps to whatever is waited for, unless given. */
   readonly clock?: Clock;
+  /** The default ones, unless given. */
+  readonly policies?: Policies;
   /** Ids count from here, so that they do not meet those of a log that was recorded. */
   readonly firstId?: number;
 }): Promise<BrainWorld> {
@@ -79,7 +81,7 @@ export async function createBrainWorld(options: {
     model: new AnthropicModel({ baseUrl: api.url, apiKey: new Secret(api.apiKey) }),
     announcements,
     clock,
-    policies: DEFAULT_POLICIES,
+    policies: options.policies ?? DEFAULT_POLICIES,
     toolsOf: () => TOOLS,
     random: () => 0,
     newId: (prefix) => {

@@ -10,13 +10,17 @@ import {
 } from "../../testing/logs.ts";
 import { testSession } from "../../testing/session.ts";
 import { modelRequest } from "./model-request.ts";
-import { DEFAULT_POLICIES } from "./policies.ts";
+import { BARE_POLICIES, DEFAULT_POLICIES } from "./policies.ts";
 
-const request = (session: ReturnType<typeof testSession>, hasTools = true) => {
+const request = (
+  session: ReturnType<typeof testSession>,
+  hasTools = true,
+  policies = DEFAULT_POLICIES,
+) => {
   const tools = hasTools
     ? [{ name: "bash", description: "runs", input_schema: { type: "object" as const } }]
     : [];
-  return modelRequest(session, committed(startedTurn(testDrafting())), tools, DEFAULT_POLICIES);
+  return modelRequest(session, committed(startedTurn(testDrafting())), tools, policies);
 };
 
 test("the agent's own prompt stands after what the sandbox is", () => {
@@ -62,9 +66,11 @@ test("a file that was added later is told apart, and what cannot be mounted is n
 });
 
 test("an effort is sent to the models that take one", () => {
-  const of = (model: string) => request(testSession({ model }));
+  const of = (model: string, policies = DEFAULT_POLICIES) =>
+    request(testSession({ model }), true, policies);
   expect(of("claude-opus-5-5")).toMatchObject({ effort: "high" });
   expect(of("claude-haiku-4-5")).not.toHaveProperty("effort");
+  expect(of("claude-haiku-4-5", BARE_POLICIES)).toMatchObject({ effort: "high" });
 });
 
 test("a conversation with calls is sent with a tool, also when the agent has none any more", () => {

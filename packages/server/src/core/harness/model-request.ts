@@ -4,6 +4,7 @@ import type { LogEvent } from "../session/log-event.ts";
 import { contextMessages } from "./context.ts";
 import type { Policies } from "./policies.ts";
 import { systemBlocks } from "./system-prompt.ts";
+import { worksAround } from "./workarounds.ts";
 
 /**
  * Stands where an agent has no tools but its conversation has calls, of tools that were taken from it
@@ -24,7 +25,7 @@ export function modelRequest(
 ): ModelRequest {
   const { model } = session.agent;
   const messages = contextMessages(events);
-  const takesEffort = !policies.modelsWithoutEffort.test(model.id);
+  const takesEffort = !worksAround(policies, "effort_left_out", model.id);
   return {
     model: model.id,
     system: systemBlocks(session, tools.length > 0),

@@ -1,7 +1,6 @@
-/**
- * Every bound and workaround of the loop, by name. Workarounds for a weakness of some model say for
- * which models they are, so that they can be switched off when those are gone.
- */
+import { WORKAROUND_NAMES, type WorkaroundName } from "./workarounds.ts";
+
+/** The bounds of the loop, and which workarounds for weaknesses of models are switched off. */
 export interface Policies {
   /** Model requests in one turn; a loop that never ends is ended with a visible error. */
   readonly roundsMax: number;
@@ -12,8 +11,8 @@ export interface Policies {
   readonly backoffMaxMs: number;
   /** Output tokens of one response. */
   readonly maxTokens: number;
-  /** Models that refuse a request that names an effort: it is left out for them. */
-  readonly modelsWithoutEffort: RegExp;
+  /** Workarounds that are not to be used, whatever the model. */
+  readonly off: ReadonlySet<WorkaroundName>;
 }
 
 export const DEFAULT_POLICIES: Policies = {
@@ -22,8 +21,11 @@ export const DEFAULT_POLICIES: Policies = {
   backoffMs: 1_000,
   backoffMaxMs: 60_000,
   maxTokens: 32_000,
-  modelsWithoutEffort: /haiku-4|sonnet-4-[0-5]|opus-4-[01]|claude-3/,
+  off: new Set(),
 };
+
+/** The loop as it is for models without weaknesses. */
+export const BARE_POLICIES: Policies = { ...DEFAULT_POLICIES, off: new Set(WORKAROUND_NAMES) };
 
 /**
  * When to ask again after failure number `failures` (1 for the first): exponential with up to a

@@ -1,0 +1,43 @@
+/**
+ * A way around a weakness of some models. None of them is needed for a conversation to be one that
+ * the API takes: those rules have no switch. When the last model that needs one is gone, it goes too.
+ */
+export interface Workaround {
+  readonly name: string;
+  /** What it does, as the documentation tells it. */
+  readonly does: string;
+  /** The weakness that it is for. */
+  readonly why: string;
+  /** The ids of the models it is for. */
+  readonly models: RegExp;
+}
+
+/** Every workaround of the loop. A new one is a row here and one question to `worksAround`. */
+export const WORKAROUNDS = [
+  {
+    name: "effort_left_out",
+    does: "Leaves the agent's effort out of the request.",
+    why: "Older models refuse a request that names one.",
+    models: /haiku-4|sonnet-4-[0-5]|opus-4-[01]|claude-3/,
+  },
+] as const satisfies readonly Workaround[];
+
+export type WorkaroundName = (typeof WORKAROUNDS)[number]["name"];
+
+/** True if the workaround is to be used for the model: it is for it, and nobody has switched it off. */
+export function worksAround(
+  policies: { readonly off: ReadonlySet<WorkaroundName> },
+  name: WorkaroundName,
+  modelId: string,
+): boolean {
+  const { models }: Workaround = workaround(name);
+  return !policies.off.has(name) && models.test(modelId);
+}
+
+export const WORKAROUND_NAMES: readonly WorkaroundName[] = WORKAROUNDS.map(({ name }) => name);
+
+function workaround(name: WorkaroundName): Workaround {
+  const found = WORKAROUNDS.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`no workaround ${name}`);
+  return found;
+}
