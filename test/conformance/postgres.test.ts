@@ -1,6 +1,7 @@
 import { createTestDatabase, type TestDatabase } from "@drover/testing";
 import { afterAll, beforeAll, test } from "vitest";
 import { Alternating } from "./alternating.ts";
+import { freezeInTurn } from "./frozen-turn.ts";
 import { runConformance } from "./run-conformance.ts";
 import { Served } from "./served.ts";
 
@@ -19,6 +20,9 @@ afterAll(async () => {
 });
 
 test("a server on PostgreSQL does what the contract says", () => runConformance(first));
+
+test("one of two servers is frozen with a lease, and its late append is refused", () =>
+  freezeInTurn(first, second));
 
 test("two servers on one database do it together, asked in turn", async () => {
   const both = await Alternating.open([first.url, second.url]);

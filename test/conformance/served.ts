@@ -22,11 +22,23 @@ export class Served {
   readonly url: string;
   readonly process: ChildProcess;
   readonly #env: ServerEnvironment;
+  readonly #log: readonly string[];
 
-  private constructor(url: string, process: ChildProcess, env: ServerEnvironment) {
+  private constructor(
+    url: string,
+    process: ChildProcess,
+    env: ServerEnvironment,
+    log: readonly string[],
+  ) {
     this.url = url;
     this.process = process;
     this.#env = env;
+    this.#log = log;
+  }
+
+  /** What it has told its operator so far: lines of JSON. */
+  get log(): string {
+    return this.#log.join("");
   }
 
   /** Rejects with the server's log if it does not start. */
@@ -42,7 +54,7 @@ export class Served {
       createInterface(child.stdout).once("line", resolve);
       child.once("exit", () => reject(new Error(`the server did not start:\n${log.join("")}`)));
     });
-    return new Served(JSON.parse(line).url, child, env);
+    return new Served(JSON.parse(line).url, child, env, log);
   }
 
   /** Stops the servers of the folder and their hands, and deletes it. */

@@ -170,11 +170,22 @@ class SessionDriver {
           ...(checkpoint !== undefined && { checkpoint }),
         });
       }),
-    );
+    ).catch((error: unknown) => {
+      this.#tellRefused(error, decision.drafts);
+      throw error;
+    });
     deps.failPoint("serve.append.after");
     await view.committed(committed);
     for (const { committed: tell } of settlements) void this.#tell(tell);
     return true;
+  }
+
+  /** Another process has the session by now: what this one was late with is in nobody's log but this. */
+  #tellRefused(error: unknown, drafts: readonly EventDraft[]): void {
+    if (!(error instanceof LeaseLostError)) return;
+    const { sessionId, epoch } = this.#claim;
+    const types = drafts.map(({ type }) => type);
+    this.#deps.log.info({ session_id: sessionId, epoch, types }, "append refused");
   }
 
   async #putOutputs(tx: StoreTransaction, outputs: readonly OutputFile[]): Promise<void> {
