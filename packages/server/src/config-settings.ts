@@ -60,7 +60,7 @@ export const Settings = z.strictObject({
     .url({ protocol: /^https?$/, error: "must be an http or https URL" })
     .optional()
     .describe(
-      "Base URL of the Messages API that answers for the agents. Falls back to `ANTHROPIC_BASE_URL`. Must not be this server.",
+      "Base URL of the Messages API that answers for the agents whose model is not another provider's. Falls back to `ANTHROPIC_BASE_URL`. Must not be this server.",
     ),
   DROVER_MODEL_API_KEY: z
     .string()
@@ -104,8 +104,15 @@ export const Settings = z.strictObject({
       "Workarounds for weaknesses of models that are not to be used, by name, with commas between; `all` for every one. See [policies](policies.md).",
     ),
   DROVER_MODELS: ModelSettings.default([]).describe(
-    "The models of that API, to be listed and to be called by other names; see [models](models.md). A YAML list, or JSON.",
+    "Models to be listed and to be called by other names; see [models](models.md). A YAML list, or JSON. Besides those of the models file.",
   ),
+  DROVER_MODELS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Path of a YAML or JSON file with model providers and models: other APIs, prices, limits, what a model can do; see [models](models.md). Read at the start.",
+    ),
   DROVER_FILES_BYTES_MAX: z.coerce
     .number()
     .int()

@@ -5,7 +5,13 @@ import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { ConfigError, loadConfig, refuseOwnAddress } from "./config.ts";
 
-const MODEL_DEFAULTS = { models: [], silenceMs: 120_000, attemptsMax: 6, backoffMs: 1_000 };
+const MODEL_DEFAULTS = {
+  providers: [],
+  models: [],
+  silenceMs: 120_000,
+  attemptsMax: 6,
+  backoffMs: 1_000,
+};
 
 test("with nothing set, the server is local, on SQLite and without a model API", () => {
   expect(loadConfig({ PATH: "/bin" })).toEqual({

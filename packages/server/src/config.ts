@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import type { z } from "zod";
-import type { ModelSettings } from "./config-models.ts";
+import type { ConfiguredModel } from "./config-models.ts";
+import { type ConfiguredProvider, configuredModels } from "./config-models-access.ts";
 import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
 import { closestName } from "./lib/closest-name.ts";
 import { OperatorError } from "./lib/operator-error.ts";
@@ -24,8 +25,10 @@ export interface Config {
   readonly model: {
     readonly baseUrl?: string;
     readonly apiKey?: Secret;
-    /** Of that API. */
-    readonly models: ModelSettings;
+    /** Others, by the models file. */
+    readonly providers: readonly ConfiguredProvider[];
+    /** Of all of them; those that name no provider are of the API at `baseUrl`. */
+    readonly models: readonly ConfiguredModel[];
     /** Milliseconds. */
     readonly silenceMs: number;
     readonly attemptsMax: number;
@@ -94,15 +97,25 @@ export function loadConfig(
  * itself for ever. Called again with the real port by a server that was told to take any.
  */
 export function refuseOwnAddress(config: Pick<Config, "host" | "model">, port: number): void {
-  if (config.model.baseUrl === undefined || port === 0) return;
-  const url = new URL(config.model.baseUrl);
-  const urlPort = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-  const hosts = new Set([config.host, ...LOCAL_NAMES]);
-  if (urlPort === port && hosts.has(url.hostname.replace(/^\[|\]$/g, ""))) {
+  if (port === 0) return;
+  const { baseUrl, providers } = config.model;
+  if (baseUrl !== undefined && isOwnAddress(baseUrl, config.host, port)) {
     throw new ConfigError(
-      `The model base URL ${url.origin} is this server itself; set DROVER_MODEL_BASE_URL to the API that runs the model.`,
+      `The model base URL ${new URL(baseUrl).origin} is this server itself; set DROVER_MODEL_BASE_URL to the API that runs the model.`,
     );
   }
+  const own = providers.find((provider) => isOwnAddress(provider.baseUrl, config.host, port));
+  if (own === undefined) return;
+  throw new ConfigError(
+    `The base URL ${new URL(own.baseUrl).origin} of the model provider ${own.name} is this server itself; set its base_url to the API that runs the models.`,
+  );
+}
+
+function isOwnAddress(baseUrl: string, host: string, port: number): boolean {
+  const url = new URL(baseUrl);
+  const urlPort = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  const hosts = new Set([host, ...LOCAL_NAMES]);
+  return urlPort === port && hosts.has(url.hostname.replace(/^\[|\]$/g, ""));
 }
 
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "0.0.0.0", "::1", "::"];
@@ -192,11 +205,25 @@ function modelAccess(settings: z.output<typeof Settings>, env: Environment): Con
   return {
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(key === undefined ? {} : { apiKey: new Secret(key) }),
-    models: settings.DROVER_MODELS,
+    ...configured(settings, env),
     silenceMs: settings.DROVER_MODEL_SILENCE_MS,
     attemptsMax: settings.DROVER_MODEL_ATTEMPTS,
     backoffMs: settings.DROVER_MODEL_BACKOFF_MS,
   };
+}
+
+/** The models of the file and of the list, as one. */
+function configured(
+  { DROVER_MODELS: models, DROVER_MODELS_FILE: path }: z.output<typeof Settings>,
+  env: Environment,
+) {
+  try {
+    return configuredModels({ models, path, env });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const where = path === undefined ? "DROVER_MODELS" : `The models file ${path}`;
+    throw new ConfigError(`${where} is not usable: ${reason}.`, { cause: error });
+  }
 }
 
 function nonEmpty(value: string | undefined): string | undefined {

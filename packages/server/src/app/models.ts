@@ -7,6 +7,7 @@ import type {
 } from "@drover/api";
 import { pageLimitDefault } from "@drover/api";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
+import { modelFinder } from "../core/models/offered-models.ts";
 import type { OfferedModel } from "../core/ports/model.ts";
 
 const SHOWN_BY_DEFAULT: readonly ModelLifecycle[] = ["active", "deprecated"];
@@ -24,8 +25,7 @@ export function createModels(offered: readonly OfferedModel[]): Models {
   const newestFirst = offered
     .map(({ info }) => info)
     .toSorted((a, b) => compare(b.created_at, a.created_at) || compare(a.id, b.id));
-  const find = (id: string) =>
-    offered.find(({ info, aliases }) => info.id === id || aliases.includes(id));
+  const find = modelFinder(offered);
   return {
     retrieve: (id) => {
       const model = find(id);

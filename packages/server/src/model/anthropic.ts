@@ -1,7 +1,8 @@
 import Anthropic from "@anthropic-ai/sdk";
-import type { Model, ModelObserver, ModelOutcome, ModelRequest } from "../core/ports/model.ts";
+import type { Model, ModelObserver, ModelOutcome } from "../core/ports/model.ts";
 import type { Secret } from "../lib/secret.ts";
 import { type FailureContext, failureOf } from "./model-failure.ts";
+import { type ProviderRequest, revealed } from "./provider.ts";
 import { ResponseBuilder } from "./response-builder.ts";
 import { ResponseWatch, type WatchLimits } from "./response-watch.ts";
 
@@ -19,6 +20,8 @@ export interface AnthropicModelOptions {
   readonly baseUrl: string;
   /** Sent as a bearer token. A server of one's own that wants none gets a placeholder. */
   readonly apiKey?: Secret;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, Secret>>;
   readonly limits?: Partial<WatchLimits>;
 }
 
@@ -31,10 +34,13 @@ export class AnthropicModel implements Model {
   constructor(options: AnthropicModelOptions) {
     const apiKey = options.apiKey?.reveal() ?? "none";
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.#failure = { apiKey, origin: new URL(options.baseUrl).origin };
+    const headers = revealed(options.headers ?? {});
+    const secrets = [apiKey, ...Object.values(headers)];
+    this.#failure = { secrets, origin: new URL(options.baseUrl).origin };
     this.#client = new Anthropic({
       baseURL: options.baseUrl.replace(/\/+(v1\/*)?$/, ""),
       apiKey,
+      defaultHeaders: headers,
       maxRetries: 0,
       // The watch has the limits; this one must not be the shorter.
       timeout: this.#limits.totalMs + 1_000,
@@ -46,7 +52,7 @@ export class AnthropicModel implements Model {
   }
 
   async respond(
-    request: ModelRequest,
+    request: ProviderRequest,
     observer: ModelObserver,
     signal: AbortSignal,
   ): Promise<ModelOutcome> {
@@ -66,7 +72,7 @@ export class AnthropicModel implements Model {
 
   /** Never rejects, so that one who no longer listens leaves nothing behind. */
   async #ask(
-    request: ModelRequest,
+    request: ProviderRequest,
     builder: ResponseBuilder,
     watch: ResponseWatch,
   ): Promise<ModelOutcome> {
@@ -109,10 +115,11 @@ function told({ usage }: ResponseBuilder) {
   return Object.keys(usage).length > 0 ? { usage } : {};
 }
 
-/** Only what the request says; every model has its own idea of what may be sent besides. */
-function bodyOf(request: ModelRequest): Readonly<Record<string, unknown>> {
-  const { model, max_tokens, messages, system, tools, effort, speed } = request;
+/** What the configuration says of the model, and what the request says; every model has its own idea of what may be sent besides. */
+function bodyOf(request: ProviderRequest): Readonly<Record<string, unknown>> {
+  const { model, max_tokens, messages, system, tools, effort, speed, parameters } = request;
   return {
+    ...parameters,
     model,
     max_tokens,
     messages,

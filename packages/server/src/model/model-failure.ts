@@ -5,6 +5,8 @@ import { StreamError } from "./response-builder.ts";
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
 
 const MAX_MESSAGE_CHARS = 2_000;
+/** Shorter values of headers, such as a version, are no secrets, and parts of every sentence. */
+const SECRET_CHARS_MIN = 4;
 /** No server is obeyed that asks for a longer pause. */
 const MAX_RETRY_AFTER_MS = 60 * 60 * 1_000;
 
@@ -40,8 +42,8 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
 };
 
 export interface FailureContext {
-  /** Taken out of every message. */
-  readonly apiKey: string;
+  /** Taken out of every message: the key and what else is sent to prove who asks. */
+  readonly secrets: readonly string[];
   /** Named where the API cannot be reached. */
   readonly origin: string;
 }
@@ -85,7 +87,7 @@ function meaningOf(error: APIError, status: number | undefined): Meaning {
 }
 
 function failure({ kind, retryable }: Meaning, message: string, context: FailureContext): Failure {
-  return { type: "failure", kind, retryable, message: scrubbed(message, context.apiKey) };
+  return { type: "failure", kind, retryable, message: scrubbed(message, context.secrets) };
 }
 
 function unreachable(error: APIConnectionError, { origin }: FailureContext): string {
@@ -125,8 +127,10 @@ function bounded(ms: number): number {
 }
 
 /** Without anything that is or looks like a credential, and of bounded length. */
-function scrubbed(message: string, apiKey: string): string {
-  const clean = (apiKey === "" ? message : message.replaceAll(apiKey, "[redacted]"))
+function scrubbed(message: string, secrets: readonly string[]): string {
+  const clean = secrets
+    .filter((secret) => secret.length >= SECRET_CHARS_MIN)
+    .reduce((text, secret) => text.replaceAll(secret, "[redacted]"), message)
     .replace(/sk-ant-[\w-]+/g, "[redacted]")
     .replace(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, "$1 [redacted]")
     .replace(/(x-api-key["']?\s*[:=]\s*["']?)[^\s"',}]+/gi, "$1[redacted]");

@@ -1,39 +1,57 @@
-import type { Model, ModelObserver, ModelRequest, OfferedModel } from "../core/ports/model.ts";
+import type {
+  Model,
+  ModelObserver,
+  ModelPrices,
+  ModelRequest,
+  OfferedModel,
+} from "../core/ports/model.ts";
+import { OperatorError } from "../lib/operator-error.ts";
 import type { Secret } from "../lib/secret.ts";
 import { AnthropicModel, type AnthropicModelOptions } from "./anthropic.ts";
 import { OfflineModel, type OfflineModelOptions } from "./offline.ts";
+import type { ProvidedModel, Provider, ProviderRequest } from "./provider.ts";
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
 const OFFLINE_PREFIX = "offline/";
 const OFFLINE_MAX_INPUT_TOKENS = 1_000_000;
 const OFFLINE_MAX_TOKENS = 128_000;
-
-export interface ModelsConfig {
-  /** Of a Messages API. Without one, but with a key, it is Anthropic's. */
-  readonly baseUrl?: string;
-  readonly apiKey?: Secret;
-  /** The models of that API, as far as they are known here: whose aliases it need not know. */
-  readonly models?: readonly OfferedModel[];
-  readonly limits?: AnthropicModelOptions["limits"];
-  readonly offline?: OfflineModelOptions;
-}
-
+/** They cost nothing. So that budgets can be tried, they have prices: 1 and 5 dollars a million. */
+const OFFLINE_PRICES: ModelPrices = {
+  input: 1_000_000,
+  output: 5_000_000,
+  cache_read: 100_000,
+  cache_write_5m: 1_250_000,
+  cache_write_1h: 2_000_000,
+};
 const OFFLINE_MODELS: readonly OfferedModel[] = [
   offlineModel("offline/script", "Offline: follows a script", ["offline"]),
   offlineModel("offline/echo", "Offline: follows a script, else repeats what it is told", []),
 ];
 
-/** All models of a server, by the agent's model id: `offline/…` here, any other at the Messages API. */
+export interface ModelsConfig {
+  /** Of a Messages API. Without one, but with a key, it is Anthropic's. */
+  readonly baseUrl?: string;
+  readonly apiKey?: Secret;
+  readonly providers?: readonly Provider[];
+  /** The models of all of them, as far as they are known here. */
+  readonly models?: readonly ProvidedModel[];
+  readonly limits?: AnthropicModelOptions["limits"];
+  readonly offline?: OfflineModelOptions;
+}
+
+/** All models of a server, by the agent's model id: `offline/…` here, any other at its provider. */
 export class Models implements Model {
   readonly #offline: OfflineModel;
-  readonly #api: AnthropicModel | undefined;
-  readonly #aliases: ReadonlyMap<string, string>;
+  readonly #default: Model | undefined;
+  readonly #providers: ReadonlyMap<string, Model>;
+  readonly #models: ReadonlyMap<string, ProvidedModel>;
 
   constructor(config: ModelsConfig) {
-    const { baseUrl, apiKey, limits } = config;
+    const { baseUrl, apiKey, limits, providers = [] } = config;
     this.#offline = new OfflineModel(config.offline);
-    this.#aliases = aliasesOf(offeredModels(config));
-    this.#api =
+    this.#models = byName(offeredModels(config));
+    this.#providers = new Map(providers.map((it) => [it.name, modelAt(it, limits)]));
+    this.#default =
       baseUrl === undefined && apiKey === undefined
         ? undefined
         : new AnthropicModel({
@@ -44,11 +62,41 @@ export class Models implements Model {
   }
 
   async respond(request: ModelRequest, observer: ModelObserver, signal: AbortSignal) {
-    const model = this.#aliases.get(request.model) ?? request.model;
-    if (isOffline(model)) return this.#offline.respond({ ...request, model }, observer, signal);
-    if (this.#api === undefined) return notConfigured(model);
-    return this.#api.respond({ ...request, model }, observer, signal);
+    const known = this.#models.get(request.model);
+    const id = known?.info.id ?? request.model;
+    if (isOffline(id)) return this.#offline.respond({ ...request, model: id }, observer, signal);
+    const model =
+      known?.provider === undefined ? this.#default : this.#providers.get(known.provider);
+    if (model === undefined) return notConfigured(id);
+    return model.respond(providerRequest(request, id, known), observer, signal);
   }
+}
+
+function modelAt(provider: Provider, limits: ModelsConfig["limits"]): Model {
+  const { kind, name, baseUrl, apiKey, headers } = provider;
+  if (kind === "chat_completions") {
+    throw new OperatorError(`The provider ${name}: chat_completions is not in this version.`);
+  }
+  return new AnthropicModel({
+    baseUrl,
+    headers,
+    ...(apiKey !== undefined && { apiKey }),
+    ...(limits !== undefined && { limits }),
+  });
+}
+
+function providerRequest(
+  request: ModelRequest,
+  id: string,
+  known: ProvidedModel | undefined,
+): ProviderRequest {
+  const limit = known?.info.max_tokens ?? request.max_tokens;
+  return {
+    ...request,
+    model: known?.upstreamId ?? id,
+    max_tokens: Math.min(request.max_tokens, limit),
+    ...(known?.parameters !== undefined && { parameters: known.parameters }),
+  };
 }
 
 /** True for the models that ship with the server and need nothing. */
@@ -56,14 +104,36 @@ function isOffline(modelId: string): boolean {
   return modelId.startsWith(OFFLINE_PREFIX);
 }
 
-/** The models that are known without asking an API: those that ship with the server, and the given. */
+/**
+ * The models that are known without asking an API: those that ship with the server, and the given.
+ * One that is given under the id of one that ships only changes that one's limits and prices.
+ */
 export function offeredModels({ models = [] }: Pick<ModelsConfig, "models">) {
-  return [...OFFLINE_MODELS, ...models];
+  const given = new Map(models.map((model) => [model.info.id, model]));
+  const shipped = OFFLINE_MODELS.map((model) => changed(model, given.get(model.info.id)));
+  const ids = new Set(shipped.map(({ info }) => info.id));
+  return [...shipped, ...models.filter(({ info }) => !ids.has(info.id))];
 }
 
-/** From alias to id. */
-function aliasesOf(models: readonly OfferedModel[]): ReadonlyMap<string, string> {
-  return new Map(models.flatMap(({ info, aliases }) => aliases.map((alias) => [alias, info.id])));
+function changed(shipped: OfferedModel, given: ProvidedModel | undefined): OfferedModel {
+  if (given === undefined) return shipped;
+  const { max_input_tokens, max_tokens } = given.info;
+  return {
+    ...shipped,
+    aliases: [...shipped.aliases, ...given.aliases],
+    prices: given.prices ?? OFFLINE_PRICES,
+    info: {
+      ...shipped.info,
+      max_input_tokens: max_input_tokens ?? shipped.info.max_input_tokens,
+      max_tokens: max_tokens ?? shipped.info.max_tokens,
+    },
+  };
+}
+
+function byName(models: readonly ProvidedModel[]): ReadonlyMap<string, ProvidedModel> {
+  return new Map(
+    models.flatMap((model) => [model.info.id, ...model.aliases].map((name) => [name, model])),
+  );
 }
 
 function notConfigured(model: string) {
@@ -75,6 +145,7 @@ function offlineModel(id: string, display_name: string, aliases: readonly string
   return {
     aliases,
     hasFastMode: false,
+    prices: OFFLINE_PRICES,
     info: {
       id,
       type: "model",

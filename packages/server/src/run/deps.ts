@@ -1,4 +1,5 @@
 import type { Policies } from "../core/harness/policies.ts";
+import type { FindModel } from "../core/models/offered-models.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Hands } from "../core/ports/hands.ts";
@@ -12,6 +13,8 @@ export interface DriveDeps {
   readonly store: Store;
   readonly hands: Hands;
   readonly model: Model;
+  /** What is known of a model: its limits, prices and abilities. */
+  readonly findModel: FindModel;
   readonly announcements: Announcements;
   readonly clock: Clock;
   readonly policies: Policies;

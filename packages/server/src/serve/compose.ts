@@ -4,6 +4,7 @@ import { collectBlobs } from "../app/blob-collector.ts";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Config } from "../config.ts";
+import { modelFinder } from "../core/models/offered-models.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
@@ -69,10 +70,12 @@ export async function compose(
     clock: systemClock,
     unsafeForgetSentCalls: config.test.unsafe.includes("reattach"),
   });
+  const offered = offeredModels(config.model);
   const deps: DriveDeps = {
     store,
     hands,
     model: new Models({ ...config.model, limits: { silenceMs: config.model.silenceMs } }),
+    findModel: modelFinder(offered),
     announcements,
     clock: systemClock,
     policies,
@@ -106,7 +109,7 @@ export async function compose(
       cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,
-      models: createModels(offeredModels(config.model)),
+      models: createModels(offered),
       log,
       shutdown: shutdown.signal,
       wakeDisposer: () => disposer.wake(),

@@ -82,6 +82,7 @@ export async function createBrainWorld(options: {
     announcements,
     clock,
     policies: options.policies ?? DEFAULT_POLICIES,
+    findModel: () => undefined,
     toolsOf: () => TOOLS,
     random: () => 0,
     newId: (prefix) => {

@@ -19,6 +19,8 @@ export interface ModelTool {
   readonly input_schema: { readonly type: "object"; readonly [key: string]: unknown };
 }
 
+export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
+
 export interface ModelRequest {
   /** The agent's model id, before any mapping of ids. */
   readonly model: string;
@@ -27,7 +29,7 @@ export interface ModelRequest {
   readonly tools: readonly ModelTool[];
   /** Tokens. */
   readonly max_tokens: number;
-  readonly effort?: "low" | "medium" | "high" | "xhigh" | "max";
+  readonly effort?: Effort;
   readonly speed?: "standard" | "fast";
 }
 
@@ -104,4 +106,38 @@ export interface OfferedModel {
   readonly aliases: readonly string[];
   /** Whether an agent may ask for the speed `fast`. */
   readonly hasFastMode: boolean;
+  /** Absent if nobody said what it costs. */
+  readonly prices?: ModelPrices;
+  /** Absent if nothing is known: then nothing is held back from it. */
+  readonly abilities?: ModelAbilities;
+}
+
+/**
+ * List prices in picodollars (10^-12 US dollars) per token: a dollar per million tokens is 1,000,000.
+ * Whole numbers and safe integers, which products and sums of them need not be: reckon with `bigint`.
+ */
+export interface TokenPrices {
+  readonly input: number;
+  readonly output: number;
+  readonly cache_read: number;
+  readonly cache_write_5m: number;
+  readonly cache_write_1h: number;
+}
+
+export interface ModelPrices extends TokenPrices {
+  /** At the speed `fast`; absent if that costs no more. */
+  readonly fast?: TokenPrices;
+}
+
+/** What can be sent to a model; what it cannot take is left out or put otherwise, and noted. */
+export interface ModelAbilities {
+  readonly images: boolean;
+  readonly pdf: boolean;
+  /** More than one tool use in a response. */
+  readonly parallelTools: boolean;
+  readonly thinking: boolean;
+  /** Instructions of the system's in the middle of a conversation. */
+  readonly systemMessages: boolean;
+  /** The efforts it knows; none if it takes no such parameter. */
+  readonly efforts: readonly Effort[];
 }
