@@ -27,8 +27,8 @@ test("the agent's own prompt stands after what the sandbox is", () => {
   const { system, messages } = request(testSession({ system: "Be brief." }));
   expect(system).toHaveLength(2);
   expect(system[0]?.["text"]).toContain("The sandbox has no network");
-  expect(system[1]).toEqual(text("Be brief."));
-  expect(messages).toEqual([{ role: "user", content: [text("hello")] }]);
+  expect(system[1]).toMatchObject(text("Be brief."));
+  expect(messages).toMatchObject([{ role: "user", content: [text("hello")] }]);
 });
 
 test("an agent without tools is told of no sandbox, and one without a prompt of nothing else", () => {
@@ -88,4 +88,11 @@ test("a conversation with calls is sent with a tool, also when the agent has non
   );
   expect(tools).toMatchObject([{ name: "no_tool" }]);
   expect(system).toEqual([]);
+});
+
+test("the prompt is marked for the cache, unless that is switched off", () => {
+  const marks = (policies: typeof DEFAULT_POLICIES) =>
+    JSON.stringify(request(testSession(), true, policies)).split("cache_control").length - 1;
+  expect(marks(DEFAULT_POLICIES)).toBe(3);
+  expect(marks(BARE_POLICIES)).toBe(0);
 });

@@ -1,6 +1,7 @@
 import type { ModelMessage, ModelRequest, ModelTool } from "../ports/model.ts";
 import type { SessionRecord } from "../ports/sessions.ts";
 import type { LogEvent } from "../session/log-event.ts";
+import { withCacheMarks } from "./cache-marks.ts";
 import { contextMessages } from "./context.ts";
 import type { Policies } from "./policies.ts";
 import { systemBlocks } from "./system-prompt.ts";
@@ -26,7 +27,7 @@ export function modelRequest(
   const { model } = session.agent;
   const messages = contextMessages(events);
   const takesEffort = !worksAround(policies, "effort_left_out", model.id);
-  return {
+  const request: ModelRequest = {
     model: model.id,
     system: systemBlocks(session, tools.length > 0),
     messages,
@@ -35,6 +36,7 @@ export function modelRequest(
     ...(model.effort !== undefined && takesEffort && { effort: model.effort.type }),
     ...(model.speed !== undefined && { speed: model.speed }),
   };
+  return worksAround(policies, "prompt_cache", model.id) ? withCacheMarks(request) : request;
 }
 
 function hasCall({ content }: ModelMessage): boolean {

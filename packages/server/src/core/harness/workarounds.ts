@@ -20,6 +20,12 @@ export const WORKAROUNDS = [
     why: "Older models refuse a request that names one.",
     models: /haiku-4|sonnet-4-[0-5]|opus-4-[01]|claude-3/,
   },
+  {
+    name: "prompt_cache",
+    does: "Marks the ends of the tools, of the system prompt and of the last two user messages for the prompt cache.",
+    why: "An API with a prompt cache keeps only what is marked; one without it leaves the marks out.",
+    models: /(?:)/,
+  },
 ] as const satisfies readonly Workaround[];
 
 export type WorkaroundName = (typeof WORKAROUNDS)[number]["name"];

@@ -17,6 +17,8 @@ export interface ModelTool {
   readonly name: string;
   readonly description: string;
   readonly input_schema: { readonly type: "object"; readonly [key: string]: unknown };
+  /** Marks the end of a prefix for the prompt cache of an API that has one; others leave it out. */
+  readonly cache_control?: { readonly type: "ephemeral" };
 }
 
 export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
