@@ -13,6 +13,9 @@ const source = {
   ssr: { resolve: { conditions: ["source"] } },
 };
 
+/** A worker a core: by itself vitest leaves one core free, of two, though these suites mostly wait. */
+const PARALLEL = { maxWorkers: "100%" };
+
 /** Starts a PostgreSQL server of the tests' own and ends it with them. */
 const POSTGRES = "./scripts/lib/vitest-postgres.js";
 
@@ -23,6 +26,7 @@ export default defineConfig({
         ...source,
         test: {
           name: "unit",
+          ...PARALLEL,
           include: ["packages/*/src/**/*.test.ts"],
           exclude: ["packages/*/src/**/*.contract.test.ts"],
         },
@@ -31,6 +35,7 @@ export default defineConfig({
         ...source,
         test: {
           name: "contract",
+          ...PARALLEL,
           include: ["packages/*/src/**/*.contract.test.ts"],
           globalSetup: POSTGRES,
           testTimeout: 60_000,

@@ -45,6 +45,7 @@ export const NASTY: fc.Arbitrary<unknown> = fc.oneof(
   ),
   { arbitrary: fc.string({ unit: "binary", maxLength: 40 }), weight: 2 },
   fc.constantFrom("x", "é", "\u{1F600}").map((unit) => unit.repeat(70_000)),
+  fc.constant("x".repeat(300_000)),
   fc.integer({ min: 60, max: 3_000 }).map(nested),
   fc.constantFrom(null, "x", {}).map((item) => Array.from({ length: 3_000 }, () => item)),
 );
