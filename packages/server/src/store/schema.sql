@@ -233,6 +233,16 @@ CREATE TABLE server_keys (
   created_at text not null
 );
 
+CREATE TABLE session_copies (
+  session_key integer primary key,
+  workspace_id text not null,
+  session_id text not null,
+  touched_at text not null,
+  unique (workspace_id, session_id)
+);
+
+CREATE INDEX session_copies_touched on session_copies (touched_at);
+
 CREATE TABLE session_definitions (
   session_key integer primary key,
   workspace_id text not null,

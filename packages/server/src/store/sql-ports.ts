@@ -49,6 +49,7 @@ import { memoryStoreReader, memoryStoreWriter } from "./queries/memory-stores.ts
 import { findEventSeq, readEvents } from "./queries/read-events.ts";
 import { sealedTexts } from "./queries/sealed-texts.ts";
 import { serverKeys } from "./queries/server-keys.ts";
+import { sessionCopies } from "./queries/session-copies.ts";
 import {
   claimSessions,
   nextDue,
@@ -196,6 +197,10 @@ export class SqlStoreTransaction implements StoreTransaction {
       takeOverLost: (holder) => takeOverLostLeases(tx, holder),
       nextDue: () => nextDue(tx),
     };
+  }
+
+  get copies(): StoreTransaction["copies"] {
+    return sessionCopies(this.#tx);
   }
 
   get agents(): StoreTransaction["agents"] {

@@ -14,6 +14,7 @@ import type {
   LooseBlobs,
 } from "./records.ts";
 import type { ServerKeys } from "./server-keys.ts";
+import type { SessionCopies } from "./session-copies.ts";
 import type { SessionQueue, SessionReader, SessionWriter } from "./sessions.ts";
 import type { Skills, SkillWriter } from "./skills.ts";
 import type { Credentials, CredentialWriter, Vaults, VaultWriter } from "./vaults.ts";
@@ -70,6 +71,7 @@ export interface StoreTransaction {
   readonly events: EventWriter & EventReader;
   readonly sessions: SessionWriter & SessionReader;
   readonly queue: SessionQueue;
+  readonly copies: SessionCopies;
   readonly agents: AgentWriter;
   readonly environments: EnvironmentWriter;
   readonly files: FileWriter;

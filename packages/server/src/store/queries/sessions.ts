@@ -23,6 +23,11 @@ export async function findSession(
 
 /** See `SessionWriter.insert`. */
 export async function insertSession(tx: SqlTransaction, session: NewSession): Promise<void> {
+  await insertDefinition(tx, session, await insertSessionRow(tx, session));
+}
+
+/** Answers the row's key. */
+export async function insertSessionRow(tx: SqlTransaction, session: NewSession): Promise<number> {
   const { workspace_id, id, agent, totals, created_at } = session;
   const row = await tx.db.get<{ session_key: number }>(sql`
     insert into sessions (
@@ -36,16 +41,26 @@ export async function insertSession(tx: SqlTransaction, session: NewSession): Pr
       0
     ) returning session_key`);
   if (row === undefined) throw new Error(`session ${id} was not inserted`);
+  return row.session_key;
+}
+
+/** What the session was made with, and what it refers to. */
+export async function insertDefinition(
+  tx: SqlTransaction,
+  session: NewSession,
+  sessionKey: number,
+): Promise<void> {
+  const { workspace_id, agent } = session;
   await tx.db.all(sql`
     insert into session_definitions (
       session_key, workspace_id, title, metadata, agent, resources, vault_ids, recipe
     ) values (
-      ${row.session_key}, ${workspace_id}, ${session.title}, ${toJson(session.metadata)},
+      ${sessionKey}, ${workspace_id}, ${session.title}, ${toJson(session.metadata)},
       ${toJson(agent)}, ${toJson(session.resources)}, ${toJson(session.vault_ids)},
       ${toJson(session.recipe)}
     )`);
-  await putRecipeBlobs(tx, workspace_id, row.session_key, session.recipe);
-  await putMemoryStores(tx, session, row.session_key);
+  await putRecipeBlobs(tx, workspace_id, sessionKey, session.recipe);
+  await putMemoryStores(tx, session, sessionKey);
 }
 
 /** See `SessionWriter.update`. Absent fields stay. */
