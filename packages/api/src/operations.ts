@@ -5,6 +5,7 @@ import { fileOperations } from "./operations/files.ts";
 import { memoryStoreOperations } from "./operations/memory-stores.ts";
 import { modelOperations } from "./operations/models.ts";
 import { serverOperations } from "./operations/server.ts";
+import { sessionCopyOperations } from "./operations/session-copies.ts";
 import { sessionOperations } from "./operations/sessions.ts";
 import { skillOperations } from "./operations/skills.ts";
 import { unbuiltOperations } from "./operations/unbuilt.ts";
@@ -26,6 +27,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...modelOperations,
   ...vaultOperations,
   ...workspaceOperations,
+  ...sessionCopyOperations,
   ...unbuiltOperations,
 ];
 

@@ -123,7 +123,8 @@ async function acceptInitial(
   await acceptInput(tx, existing(await tx.sessions.find(key), key), drafts);
 }
 
-async function getEnvironment(
+/** Rejects an environment that is not there or is archived. */
+export async function getEnvironment(
   tx: StoreTransaction,
   workspaceId: string,
   id: string,

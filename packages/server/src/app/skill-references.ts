@@ -1,6 +1,6 @@
 import type { AgentSkillParams } from "@drover/api";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
-import type { StoreTransaction } from "../core/ports/store.ts";
+import type { Store } from "../core/ports/store.ts";
 import type { InstalledSkill } from "./installed-skills.ts";
 
 /** Looks skills up that agents name. */
@@ -18,7 +18,7 @@ export interface SkillReferences {
   ): Promise<T | AgentSkillParams[]>;
 }
 
-type SkillLookup = Pick<StoreTransaction, "skills">;
+type SkillLookup = Pick<Store, "skills">;
 
 export function createSkillReferences(installed: readonly InstalledSkill[]): SkillReferences {
   return {

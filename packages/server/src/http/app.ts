@@ -37,6 +37,7 @@ import { memoryRoutes } from "./routes/memories.ts";
 import { memoryStoreRoutes } from "./routes/memory-stores.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
+import { sessionCopyRoutes } from "./routes/session-copies.ts";
 import { sessionResourceRoutes, sessionRoutes } from "./routes/sessions.ts";
 import { skillRoutes } from "./routes/skills.ts";
 import { threadRoutes } from "./routes/threads.ts";
@@ -124,6 +125,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
   app.route("/", skillRoutes(options));
   app.route("/", sessionRoutes(options));
   app.route("/", sessionResourceRoutes(options));
+  app.route("/", sessionCopyRoutes(options));
   app.route("/", eventRoutes(options));
   app.route("/", threadRoutes(options));
   app.route("/", workspaceRoutes(options));

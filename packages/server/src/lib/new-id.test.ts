@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { newId } from "./new-id.ts";
+import { derivedId, newId } from "./new-id.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -33,4 +33,15 @@ test("a hundred thousand ids of one millisecond differ, and use the whole alphab
   // 24,138 of each on average with a deviation of 154: ten of those are no accident.
   expect(counts.size).toBe(58);
   for (const count of counts.values()) expect(Math.abs(count - 24_138)).toBeLessThan(1_540);
+});
+
+test("an id in a copy is of its kind, the same each time, and lies beside the copy's own", () => {
+  const [copy, other] = [newId("sesn"), newId("sesn")];
+  const ids = ["sevt_1", "sevt_2", "sthr_1"].map((id) => derivedId(id, copy));
+  expect(ids).toEqual(["sevt_1", "sevt_2", "sthr_1"].map((id) => derivedId(id, copy)));
+  expect(new Set([...ids, derivedId("sevt_1", other)]).size).toBe(4);
+  expect(ids.map((id) => id.slice(0, 13))).toEqual(
+    ["sevt", "sevt", "sthr"].map((prefix) => `${prefix}_${copy.slice(5, 13)}`),
+  );
+  expect(ids.every((id) => id.length === copy.length)).toBe(true);
 });

@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { createHash, randomFillSync } from "node:crypto";
 
 /** Without look-alikes, so that an id survives being read aloud; ascending, as text is compared. */
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -29,6 +29,19 @@ export function newId(prefix: string): string {
     if (byte < BYTE_LIMIT) id += ALPHABET[byte % BASE];
   }
   return id;
+}
+
+/**
+ * The id that stands for `id` in a copy of what it belongs to: the same prefix, the time of `copyId`, which
+ * `newId` made, and what the two of them hash to. Always the same one, and never another's.
+ */
+export function derivedId(id: string, copyId: string): string {
+  const prefix = id.slice(0, id.indexOf("_"));
+  const at = copyId.indexOf("_") + 1;
+  const digest = createHash("sha256").update(`${copyId} ${id}`).digest();
+  let text = `${prefix}_${copyId.slice(at, at + TIME_LENGTH)}`;
+  for (const byte of digest.subarray(0, RANDOM_LENGTH)) text += ALPHABET[byte % BASE];
+  return text;
 }
 
 function timeText(atMs: number): string {

@@ -3,9 +3,10 @@ import { nextActions } from "../core/harness/next-actions.ts";
 import type { Policies } from "../core/harness/policies.ts";
 import { stepDrafts } from "../core/harness/steps.ts";
 import type { SessionStatus, SessionTotals } from "../core/ports/sessions.ts";
-import { activeMs, foldDraft } from "../core/session/fold.ts";
+import { foldDraft } from "../core/session/fold.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
 import type { SessionState } from "../core/session/state.ts";
+import { totalsOf } from "../core/session/totals.ts";
 import type { Settlement } from "./effects.ts";
 
 /** More decisions in a row than any log can need. */
@@ -47,10 +48,5 @@ export function decide(request: {
     if (step === STEPS_MAX) throw new Error(`no end of decisions at ${action.id}`);
     add(stepDrafts(action.step, state, inbox, drafting));
   }
-  return { drafts, status: state.status, totals: totals(state, drafting.now) };
-}
-
-function totals(state: SessionState, now: string): SessionTotals {
-  const active_seconds = activeMs(state, now) / 1000;
-  return { usage: { ...state.usage, active_seconds }, stats: { active_seconds } };
+  return { drafts, status: state.status, totals: totalsOf(state, drafting.now) };
 }

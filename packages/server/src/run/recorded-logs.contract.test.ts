@@ -1,23 +1,13 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { answer, type Script, text, toolResultsOf } from "@drover/testing";
 import { describe, expect, test } from "vitest";
 import { contextMessages } from "../core/harness/context.ts";
 import { fold, foldDraft } from "../core/session/fold.ts";
-import type { LogEvent } from "../core/session/log-event.ts";
 import { NEW_SESSION, type SessionState } from "../core/session/state.ts";
 import { createBrainWorld } from "../testing/brain.ts";
 import { brokenLogRules } from "../testing/log-rules.ts";
+import { recordedLogs } from "../testing/recorded-logs.ts";
 
-/** Logs as they were written once; sessions that look like them exist for ever. */
-const FOLDER = join(import.meta.dirname, "../../../../test/fixtures/logs");
-const LOGS = readdirSync(FOLDER).map((file) => ({
-  file,
-  log: readFileSync(join(FOLDER, file), "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as LogEvent),
-}));
+const LOGS = recordedLogs();
 
 const GO_ON: Script = (request) =>
   toolResultsOf(request).size > 0 ? answer(text("With results.")) : answer(text("Going on."));

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { collectBlobs } from "../app/blob-collector.ts";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
+import { collectCopies } from "../app/sessions-copy.ts";
 import type { Config } from "../config.ts";
 import { modelFinder } from "../core/models/offered-models.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
@@ -160,16 +161,35 @@ async function keepWaking(disposer: HandDisposer, signal: AbortSignal): Promise<
 
 const COLLECTOR_PAUSE_MS = 60_000;
 
+/** Takes away what nothing refers to: content, and sessions that were left half made. */
 async function keepCollecting(
-  options: Parameters<typeof collectBlobs>[0],
+  options: Parameters<typeof collectBlobs>[0] & Parameters<typeof collectCopies>[0],
   signal: AbortSignal,
   log: Logger,
 ): Promise<void> {
+  await Promise.all([
+    keepDoing(() => collectBlobs(options, signal), {
+      signal,
+      log,
+      failure: "a blob that nothing refers to could not be deleted",
+    }),
+    keepDoing(() => collectCopies(options, signal), {
+      signal,
+      log,
+      failure: "a session that was left half made could not be deleted",
+    }),
+  ]);
+}
+
+async function keepDoing(
+  work: () => Promise<void>,
+  { signal, log, failure }: { signal: AbortSignal; log: Logger; failure: string },
+): Promise<void> {
   while (!signal.aborted) {
     try {
-      await collectBlobs(options, signal);
+      await work();
     } catch (error) {
-      log.error({ err: error }, "a blob that nothing refers to could not be deleted");
+      log.error({ err: error }, failure);
       await systemClock.sleepUntil(systemClock.now() + COLLECTOR_PAUSE_MS, signal);
     }
   }

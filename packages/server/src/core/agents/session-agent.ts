@@ -26,22 +26,33 @@ export function overriddenAgent(
 ): EffectiveAgent {
   const { metadata: _, type: _type, created_at, updated_at, archived_at, ...own } = agent;
   if (overrides === undefined) return own;
-  const { model, system, tools, mcp_servers, skills } = overrides;
+  const effective = checked<EffectiveAgent>({ ...own, ...replaced(overrides) });
+  assertSkillsReadable(effective);
+  return effective;
+}
+
+/** The agent of a session, for another one that is made from it, with overrides as a new session has them. */
+export function forkedSessionAgent(current: SessionAgent, overrides: Overrides): SessionAgent {
+  const forked = checked<SessionAgent>({ ...current, ...replaced(overrides) });
+  assertSkillsReadable(forked);
+  return forked;
+}
+
+type Overrides = Omit<AgentWithOverridesParams, "type" | "id" | "version">;
+
+function replaced({ model, system, tools, mcp_servers, skills }: Overrides) {
   if (model === null) {
     throw new InvalidRequestError("agent.model: a session cannot be without a model", {
       code: "agent_model_required",
     });
   }
-  const effective = checked<EffectiveAgent>({
-    ...own,
+  return {
     ...(model === undefined ? {} : { model: resolvedModel(withoutEffort(model), undefined) }),
     ...(system === undefined ? {} : { system: system === "" ? null : system }),
     ...(tools === undefined ? {} : { tools: resolvedTools(tools ?? []) }),
     ...(mcp_servers === undefined ? {} : { mcp_servers: mcp_servers ?? [] }),
     ...(skills === undefined ? {} : { skills: resolvedSkills(skills ?? []) }),
-  });
-  assertSkillsReadable(effective);
-  return effective;
+  };
 }
 
 /**

@@ -13,6 +13,7 @@ export const CONTEXT_TYPES = [
   "agent.tool_use",
   "agent.tool_result",
   "agent.thread_context_compacted",
+  "drover.forked",
   "span.model_request_end",
 ] as const satisfies readonly EventType[];
 
@@ -57,6 +58,11 @@ function exchanges(events: readonly LogEvent[]): readonly Exchange[] {
         break;
       case "agent.thread_context_compacted":
         list.push({ kind: "input", blocks: event.private.summary });
+        break;
+      case "drover.forked":
+        if (event.private.note !== null) {
+          list.push({ kind: "input", blocks: [{ type: "text", text: event.private.note }] });
+        }
         break;
       case "agent.message":
       case "agent.thinking":

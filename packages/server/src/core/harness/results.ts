@@ -22,6 +22,13 @@ export function abandonedResult(drafting: Drafting, callId: string): EventDraft 
   return errorResult(drafting, callId, text, { reason: "turn_failed" });
 }
 
+/** The call belongs to the session that this one was made from; nothing of it happens here. */
+export function notCarriedResult(drafting: Drafting, callId: string): EventDraft {
+  const text =
+    "This call was still open where the session was copied from. It was not carried over: it does not run here, and its result is not known.";
+  return errorResult(drafting, callId, text, { reason: "not_carried" });
+}
+
 /** No hands could be had, so the call was never sent. */
 export function unavailableResult(drafting: Drafting, callId: string, message: string): EventDraft {
   const text = `The tool could not be run: ${message}`;

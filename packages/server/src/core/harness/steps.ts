@@ -14,7 +14,7 @@ import {
 import { requestEnded } from "./request-end.ts";
 import { deniedResult, interruptedResult } from "./results.ts";
 
-const END_TURN: Ending = { stop_reason: { type: "end_turn" }, stop_details: null };
+export const END_TURN: Ending = { stop_reason: { type: "end_turn" }, stop_details: null };
 
 /** The events that a step appends. Pure but for the ids and the time it is given. */
 export function stepDrafts(
@@ -113,7 +113,7 @@ function endTurn(
 }
 
 /** `session.status_idle` is the last event of a turn: clients stop reading there. */
-function idleDrafts(
+export function idleDrafts(
   ending: Ending,
   state: SessionState,
   drafting: Drafting,

@@ -4,6 +4,7 @@ import { testLooseBlobs } from "./loose-blobs.testsuite.ts";
 import { testMemoryStores } from "./memory-stores.testsuite.ts";
 import { testRecords } from "./records.testsuite.ts";
 import { testServerKeys } from "./server-keys.testsuite.ts";
+import { testSessionCopies } from "./session-copies.testsuite.ts";
 import { testSessionQueue } from "./session-queue.testsuite.ts";
 import { testSessions } from "./sessions.testsuite.ts";
 import { testSkills } from "./skills.testsuite.ts";
@@ -17,6 +18,7 @@ const SUITES: readonly ((open: OpenStore) => void)[] = [
   testEventLog,
   testSessions,
   testSessionQueue,
+  testSessionCopies,
   testRecords,
   testLooseBlobs,
   testMemoryStores,

@@ -56,6 +56,8 @@ export function foldDraft(
       return stopped(state, "idle", now);
     case "session.status_terminated":
       return stopped(state, "terminated", now);
+    case "drover.forked":
+      return resumed(state, draft.private.until, now);
     case "user.tool_confirmation":
     case "user.custom_tool_result":
     case "user.tool_result":
@@ -72,6 +74,12 @@ export function foldDraft(
 export function activeMs(state: SessionState, now: string): number {
   if (state.runningSince === null) return state.activeMs;
   return state.activeMs + Math.max(0, Date.parse(now) - Date.parse(state.runningSince));
+}
+
+/** A turn that is copied stopped where it was cut off: what lies between then and now is no running time. */
+function resumed(state: SessionState, until: string | null, now: string): SessionState {
+  if (state.runningSince === null) return state;
+  return { ...state, activeMs: activeMs(state, until ?? now), runningSince: now };
 }
 
 function stopped(state: SessionState, status: "idle" | "terminated", now: string): SessionState {

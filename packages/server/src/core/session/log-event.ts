@@ -29,7 +29,14 @@ export interface ModelOrigin {
 
 /** Why a tool call has the result it has. */
 export interface ResultOrigin {
-  readonly reason: "executed" | "lost" | "interrupted" | "unavailable" | "denied" | "turn_failed";
+  readonly reason:
+    | "executed"
+    | "lost"
+    | "interrupted"
+    | "unavailable"
+    | "denied"
+    | "turn_failed"
+    | "not_carried";
   readonly hand_id?: string;
 }
 
@@ -70,8 +77,21 @@ export interface EventBodies {
     Empty,
     { readonly call_id: string; readonly hand_id: string; readonly hands_boot: string }
   >;
+  /** Everything before is a copy of another session's log; what was open there is closed behind it. */
+  "drover.forked": Entry<Empty, ForkOrigin>;
   /** The turn goes on at `at_ms` (milliseconds since 1970). */
   "drover.retry_scheduled": Entry<Empty, { readonly attempt: number; readonly at_ms: number }>;
+}
+
+/** Where the copied part of a log comes from. */
+export interface ForkOrigin {
+  readonly session_id: string;
+  /** The last event that was copied, by its id there; null for a log that was empty. */
+  readonly event_id: string | null;
+  /** When that event was processed (RFC 3339): the session did not run from then until now. */
+  readonly until: string | null;
+  /** What the model is told of it; null if it has nothing to know. */
+  readonly note: string | null;
 }
 
 /** How a model request ended. */

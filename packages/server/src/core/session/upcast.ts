@@ -41,6 +41,7 @@ const KNOWN: Readonly<Record<EventType, true>> = {
   "span.model_request_start": true,
   "span.model_request_end": true,
   "drover.call_started": true,
+  "drover.forked": true,
   "drover.retry_scheduled": true,
 };
 

@@ -1,0 +1,103 @@
+import { NotFoundError } from "../core/errors.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { SessionKey } from "../core/ports/event-log.ts";
+import type { NewSession } from "../core/ports/sessions.ts";
+import type { Store } from "../core/ports/store.ts";
+import { fold } from "../core/session/fold.ts";
+import type { LogEvent } from "../core/session/log-event.ts";
+import { NEW_SESSION, type SessionState } from "../core/session/state.ts";
+
+/** Events written in one transaction: others wait for it. A page of large ones ends at 16 MB. */
+const STEP_EVENTS = 250;
+const DISCARD_EVENTS = 2_000;
+
+type CopyStore = Pick<Store, "write" | "events">;
+
+export interface CopiedLog {
+  readonly state: SessionState;
+  /** The highest epoch in it. */
+  readonly epoch: number;
+  /** When its last event was processed; null for an empty one. */
+  readonly until: string | null;
+}
+
+const EMPTY_LOG: CopiedLog = { state: NEW_SESSION, epoch: 0, until: null };
+
+/**
+ * Makes a session in steps and discards it unless `make` finished it, however it ended. What a process
+ * that dies leaves behind goes with `collectCopies`.
+ */
+export async function withCopy<T>(
+  store: CopyStore,
+  session: NewSession,
+  make: () => Promise<T>,
+): Promise<T> {
+  const key = { workspaceId: session.workspace_id, sessionId: session.id };
+  await store.write((tx) => tx.copies.begin(session));
+  try {
+    return await make();
+  } finally {
+    // Its failure must not hide the other one, and the collector comes by later.
+    await discard(store, key).catch(() => undefined);
+  }
+}
+
+/** Copies the log of `from` up to `seq` to `to`, each event as `transplant` gives it. */
+export async function copyLog(
+  store: CopyStore,
+  { from, to, seq }: { from: SessionKey; to: SessionKey; seq: number },
+  transplant: (event: LogEvent) => LogEvent,
+): Promise<CopiedLog> {
+  let log = EMPTY_LOG;
+  for (let after = 0; after < seq; ) {
+    const range = { after, before: seq + 1, limit: STEP_EVENTS };
+    const page = await store.events.getEvents(from, range);
+    const last = page.at(-1);
+    if (last === undefined) throw new NotFoundError(`there is no session ${from.sessionId}`);
+    log = await addEvents(store, to, page.map(transplant), log);
+    after = last.seq;
+  }
+  return log;
+}
+
+/** Writes some events of a copy, and says what its log comes to with them. */
+export async function addEvents(
+  store: CopyStore,
+  key: SessionKey,
+  events: readonly LogEvent[],
+  log: CopiedLog = EMPTY_LOG,
+): Promise<CopiedLog> {
+  await store.write((tx) => tx.copies.add(key, events));
+  return {
+    state: fold(events, log.state),
+    epoch: events.reduce((highest, { epoch }) => Math.max(highest, epoch), log.epoch),
+    until: events.at(-1)?.processed_at ?? log.until,
+  };
+}
+
+/** Longer than any step of a copy takes: what was not touched for so long, nobody makes any more. */
+const ABANDONED_MS = 10 * 60_000;
+const LOOK_MS = 60_000;
+const BATCH = 16;
+
+/**
+ * Takes away what processes that died left half made, until the signal is aborted. Rejects if the store
+ * fails; may be called again.
+ */
+export async function collectCopies(
+  { store, clock }: { store: CopyStore; clock: Clock },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const before = new Date(clock.now() - ABANDONED_MS).toISOString();
+    const abandoned = await store.write((tx) => tx.copies.listAbandoned(before, BATCH));
+    for (const key of abandoned) if (!signal.aborted) await discard(store, key);
+    if (abandoned.length < BATCH) await clock.sleepUntil(clock.now() + LOOK_MS, signal);
+  }
+}
+
+async function discard(store: CopyStore, key: SessionKey): Promise<void> {
+  while (!(await store.write((tx) => tx.copies.discard(key, DISCARD_EVENTS)))) {
+    // Piece by piece, so that others come in between.
+  }
+}

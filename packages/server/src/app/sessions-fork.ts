@@ -1,0 +1,232 @@
+import { SessionAgent, type SessionForkParams } from "@drover/api";
+import { forkedSessionAgent } from "../core/agents/session-agent.ts";
+import {
+  ConflictError,
+  InvalidRequestError,
+  NotFoundError,
+  NotImplementedError,
+} from "../core/errors.ts";
+import type { Drafting } from "../core/harness/drafting.ts";
+import { forkDrafts } from "../core/harness/fork.ts";
+import type { EventReader, SessionKey } from "../core/ports/event-log.ts";
+import type { SecretBox } from "../core/ports/secret-box.ts";
+import type { NewSession, SessionRecord } from "../core/ports/sessions.ts";
+import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import { totalsOf } from "../core/session/totals.ts";
+import { transplanted } from "../core/session/transplant.ts";
+import { unsupportedAgentParts } from "../core/sessions/unsupported.ts";
+import { EMPTY_WORKSPACE_NOTE, type WorkspaceAt } from "../core/sessions/workspace-at.ts";
+import { derivedId, newId } from "../lib/new-id.ts";
+import { keyOf } from "./input.ts";
+import { carriedResources } from "./sessions-carry.ts";
+import { type CopiedLog, copyLog, withCopy } from "./sessions-copy.ts";
+import { getEnvironment } from "./sessions-create.ts";
+import { existing, getSessionRecord, toSession, type Wire } from "./sessions-wire.ts";
+import type { SkillReferences } from "./skill-references.ts";
+
+export interface ForkOptions {
+  readonly store: Store;
+  readonly secretBox: SecretBox;
+  readonly skillReferences: SkillReferences;
+}
+
+/** The last change, in whose transaction the answer is kept for retries. */
+type Finish = (effect: (tx: StoreTransaction) => Promise<Wire>) => Promise<Response>;
+
+interface ForkRequest {
+  readonly key: SessionKey;
+  readonly params: SessionForkParams;
+}
+
+/** Where a log is cut off. */
+interface ForkPoint {
+  readonly seq: number;
+  /** Null for an empty log. */
+  readonly eventId: string | null;
+}
+
+/**
+ * Makes a session whose log begins with that of another one, up to and including an event, under new ids.
+ * The other one is not touched. What was open at that place is closed, so that the fork waits for its
+ * user; input that was not taken up yet is no part of it.
+ */
+export async function forkSession(
+  options: ForkOptions,
+  { key, params }: ForkRequest,
+  finish: Finish,
+): Promise<Response> {
+  const { store } = options;
+  const source = await getSessionRecord(store.sessions, key);
+  const point = await forkPoint(store.events, source, params.event_id ?? undefined);
+  const note = await workspaceNote(store.events, { source, point, params });
+  const agent = await forkAgent(options, source, params.agent);
+  const id = newId("sesn");
+  const rename = (old: string) => renamed(old, source, id);
+  const session: NewSession = {
+    ...definitionOf(source),
+    id,
+    thread_id: rename(source.thread_id),
+    hand_id: newId("hand"),
+    agent,
+    ...(params.title !== undefined && { title: params.title }),
+    ...(params.metadata !== undefined && { metadata: params.metadata }),
+  };
+  const from = keyOf(source);
+  const to = { workspaceId: key.workspaceId, sessionId: id };
+  return await withCopy(store, session, async () => {
+    const log = await copyLog(store, { from, to, seq: point.seq }, (event) =>
+      transplanted(event, rename),
+    );
+    if (log.state.status === "terminated") throw terminated(source);
+    return await finish((tx) => finishFork(tx, { options, source, session, point, note, log }));
+  });
+}
+
+interface Finishing {
+  readonly options: ForkOptions;
+  readonly source: SessionRecord;
+  readonly session: NewSession;
+  readonly point: ForkPoint;
+  readonly note: string | null;
+  readonly log: CopiedLog;
+}
+
+async function finishFork(
+  tx: StoreTransaction,
+  { options, source, session, point, note, log }: Finishing,
+): Promise<Wire> {
+  // Its files and secrets are copied here and now, if it is still there.
+  const current = existing(await tx.sessions.lock(keyOf(source)), keyOf(source));
+  await getEnvironment(tx, source.workspace_id, source.environment_id);
+  const key = { workspaceId: session.workspace_id, sessionId: session.id };
+  const carried = await carriedResources(tx, {
+    source: current,
+    key,
+    secretBox: options.secretBox,
+  });
+  const origin = { session_id: source.id, event_id: point.eventId, until: log.until, note };
+  const { drafts, state } = forkDrafts(log.state, origin, draftingOf(session, tx.now));
+  await tx.copies.finish({
+    ...session,
+    ...carried.definition,
+    status: state.status,
+    totals: totalsOf(state, tx.now),
+    created_at: tx.now,
+    updated_at: tx.now,
+    archived_at: null,
+    epoch: log.epoch,
+  });
+  for (const [resourceId, sealed] of carried.tokens) {
+    await tx.sessions.putRepositoryToken(key, resourceId, sealed);
+  }
+  await tx.events.appendReceipts(key, drafts);
+  return toSession(existing(await tx.sessions.find(key), key), tx.now);
+}
+
+/** What a fork has of the session it is made from unless it is given something else. */
+function definitionOf(source: SessionRecord): NewSession {
+  const { updated_at, archived_at, deleted_at, last_seq, input_seq, input_at, ...own } = source;
+  return { ...own, status: "idle", totals: { usage: {}, stats: {} } };
+}
+
+/** Other sessions' ids stay what they are: nothing in the log stands for them. */
+function renamed(id: string, source: SessionRecord, copyId: string): string {
+  if (id === source.id) return copyId;
+  return id.startsWith("sesn_") ? id : derivedId(id, copyId);
+}
+
+async function forkPoint(
+  events: EventReader,
+  source: SessionRecord,
+  eventId: string | undefined,
+): Promise<ForkPoint> {
+  const key = keyOf(source);
+  if (eventId !== undefined) {
+    const seq = await events.findSeq(key, eventId);
+    if (seq !== undefined) return { seq, eventId };
+    const waits = (await events.getInbox(key)).some(({ id }) => id === eventId);
+    if (!waits) throw new NotFoundError(`event_id: session ${source.id} has no event ${eventId}`);
+    throw new InvalidRequestError(
+      `event_id: event ${eventId} waits to be taken up and has no place in the log yet; try again once it has a processed_at`,
+    );
+  }
+  const end = await terminationSeq(events, source);
+  const before = end === undefined ? {} : { before: end };
+  const [last] = await events.getEvents(key, { ...before, order: "desc", limit: 1 });
+  return last === undefined ? { seq: 0, eventId: null } : { seq: last.seq, eventId: last.id };
+}
+
+/** An archived session is forked as it was before it was. */
+async function terminationSeq(
+  events: EventReader,
+  source: SessionRecord,
+): Promise<number | undefined> {
+  if (source.status !== "terminated") return undefined;
+  const [first] = await events.getEvents(keyOf(source), {
+    types: ["session.thread_status_terminated", "session.status_terminated"],
+    threadId: source.thread_id,
+    limit: 1,
+  });
+  return first?.seq;
+}
+
+function terminated(source: SessionRecord): InvalidRequestError {
+  return new InvalidRequestError(
+    `event_id: session ${source.id} is terminated at this event, and so would be its fork; choose an earlier one, or leave event_id out`,
+  );
+}
+
+/** Refuses to go on as if files were there that are gone; what the model is told if it may. */
+async function workspaceNote(
+  events: EventReader,
+  { source, point, params }: { source: SessionRecord; point: ForkPoint; params: SessionForkParams },
+): Promise<string | null> {
+  const workspace = await workspaceAt(events, keyOf(source), point.seq);
+  if (workspace.type === "untouched") return null;
+  if (params.workspace === "empty") return EMPTY_WORKSPACE_NOTE;
+  throw new ConflictError(
+    'the session\'s sandbox was used before this event, and no checkpoint of its files is kept; fork at an earlier event, or send workspace "empty" to go on without them',
+    { code: "checkpoint_gone" },
+  );
+}
+
+/** The seam for checkpoints of sandboxes, of which none are made yet. */
+async function workspaceAt(
+  events: EventReader,
+  key: SessionKey,
+  seq: number,
+): Promise<WorkspaceAt> {
+  const [call] = await events.getEvents(key, {
+    before: seq + 1,
+    types: ["drover.call_started"],
+    limit: 1,
+  });
+  return { type: call === undefined ? "untouched" : "gone" };
+}
+
+async function forkAgent(
+  { store, skillReferences }: ForkOptions,
+  source: SessionRecord,
+  overrides: SessionForkParams["agent"],
+): Promise<NewSession["agent"]> {
+  if (overrides === undefined) return source.agent;
+  const { workspace_id: workspaceId } = source;
+  const skills = await skillReferences.pinned(store, workspaceId, overrides.skills, "agent.skills");
+  const agent = forkedSessionAgent(SessionAgent.parse(source.agent), { ...overrides, skills });
+  const unsupported = unsupportedAgentParts(agent);
+  if (unsupported.length > 0) {
+    throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
+  }
+  return { ...agent };
+}
+
+function draftingOf(session: NewSession, now: string): Drafting {
+  const { thread_id: threadId, agent } = session;
+  return {
+    threadId,
+    agentName: agent.name,
+    model: agent.model.id,
+    now,
+    newId: () => newId("sevt"),
+  };
+}

@@ -1,0 +1,45 @@
+import type { LogEvent } from "./log-event.ts";
+
+/** Fields that hold what models, tools and clients said: an id in there is text and no reference. */
+const FOREIGN: ReadonlySet<string> = new Set([
+  "agent",
+  "blocks",
+  "content",
+  "error",
+  "input",
+  "message",
+  "metadata",
+  "summary",
+  "title",
+]);
+
+const REFERENCE = /^(?:sevt|sthr|sesn)_[!-~]+$/;
+
+/**
+ * The event as it stands in another session's log: its own id, its thread's and every reference to an
+ * event, a thread or the session go through `rename`; everything else is kept, in the order it has.
+ * Where a log says that it was forked itself, it names the session it came from, and that stays.
+ */
+export function transplanted(event: LogEvent, rename: (id: string) => string): LogEvent {
+  const isOrigin = event.type === "drover.forked";
+  return {
+    ...event,
+    id: rename(event.id),
+    thread_id: rename(event.thread_id),
+    public: renamed(event.public, rename),
+    private: isOrigin ? event.private : renamed(event.private, rename),
+    // Only strings were exchanged for strings, which the union cannot follow.
+  } as LogEvent;
+}
+
+function renamed(value: unknown, rename: (id: string) => string): unknown {
+  if (typeof value === "string") return REFERENCE.test(value) ? rename(value) : value;
+  if (Array.isArray(value)) return value.map((item) => renamed(item, rename));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      FOREIGN.has(key) ? item : renamed(item, rename),
+    ]),
+  );
+}
