@@ -87,8 +87,17 @@ export class Talker {
   async #agent(): Promise<{ agent: string; environment_id: string }> {
     const { model } = this.#options;
     const name = this.#name;
+    const text = `---\nname: ${name}\ndescription: Says hello.\n---\nSay hello.\n`;
+    const skill = await this.#persist((client) =>
+      client.beta.skills.create({ files: [new File([text], `${name}/SKILL.md`)] }),
+    );
     const agent = await this.#persist((client) =>
-      client.beta.agents.create({ name, model, tools: [{ type: "agent_toolset_20260401" }] }),
+      client.beta.agents.create({
+        name,
+        model,
+        tools: [{ type: "agent_toolset_20260401" }],
+        skills: [{ type: "custom", skill_id: skill.id }],
+      }),
     );
     let attempt = 0;
     // Names are unique: one that is taken was made by an attempt whose answer was lost.

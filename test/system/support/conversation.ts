@@ -1,4 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
+import type { AgentCreateParams } from "@anthropic-ai/sdk/resources/beta/agents/agents";
 import type {
   BetaManagedAgentsSessionEvent as SessionEvent,
   BetaManagedAgentsStreamSessionEvents as StreamEvent,
@@ -13,7 +14,8 @@ export const MODEL = "claude-sonnet-4-6";
 
 type SessionOptions = Omit<SessionCreateParams, "agent" | "environment_id"> & {
   /** The agent's; the built-in ones unless given. */
-  readonly tools?: [];
+  readonly tools?: AgentCreateParams["tools"];
+  readonly skills?: AgentCreateParams["skills"];
   readonly environment?: Parameters<Anthropic["beta"]["environments"]["create"]>[0]["config"];
 };
 
@@ -28,12 +30,13 @@ export class Conversation {
   }
 
   static async open(world: World, options: SessionOptions = {}): Promise<Conversation> {
-    const { tools, environment: config, ...rest } = options;
+    const { tools, skills, environment: config, ...rest } = options;
     const { client } = world;
     const agent = await client.beta.agents.create({
       name: "worker",
       model: MODEL,
       tools: tools ?? [{ type: "agent_toolset_20260401" }],
+      ...(skills && { skills }),
     });
     const environment = await client.beta.environments.create({
       name: `environment of ${agent.id}`,

@@ -36,6 +36,14 @@ export const sessionChanges: readonly Requirement[] = requirements({
     "5.3",
     "A session's change of tools leaves the agent resource as it is.",
   ],
+  "sessions.update.skills-need-tools": [
+    "5.3",
+    "Clearing the tools of a session that has skills is refused.",
+  ],
+  "sessions.update.history": [
+    "5.3",
+    "A conversation with calls of tools that are gone goes on, also without any tool.",
+  ],
   "sessions.update.running": ["5.3", "An update of agent is refused while the session is running."],
   "sessions.update.next-turn": ["5.3", "New tools apply from the next turn."],
   "sessions.life.next-turn": ["16", "Updates of a session apply to its next turn."],

@@ -88,6 +88,18 @@ export const skills = requirements({
   "skills.archive.bombs": ["11", "So is a bomb, by size or by count."],
   "skills.archive.broken": ["11", "So is one that is cut off, and what is no archive."],
   "skills.archive.parts": ["1.9", "The names of parts are held to the same rules."],
+  "skills.sessions.prompt": [
+    "3.1",
+    "A session's skills are mounted at /mnt/skills/<name>, where read loads them on demand.",
+  ],
+  "skills.sessions.scripts": ["3.1", "Scripts of a skill are run where they are mounted."],
+  "skills.sessions.read-only": ["3.1", "No tool can change a skill where it is mounted."],
+  "skills.sessions.deleted": [
+    "11",
+    "A session keeps the skills it was made with; none is made with one that is gone.",
+  ],
+  "skills.sessions.same-name": ["11", "Two skills of one name cannot be in one session."],
+  "skills.sessions.need-read": ["5.2", "A session with skills has the tool read, or is refused."],
   "skills.agents.latest": ["3.2", "An agent's skill without a version gets the newest one."],
   "skills.agents.pinned": ["3.1", "Agents answer skills with a concrete version, also for latest."],
   "skills.agents.kept": ["3.1", "A pinned version stays when there is a newer one."],

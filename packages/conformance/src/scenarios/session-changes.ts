@@ -114,6 +114,26 @@ export const sessionChanges: readonly Scenario[] = [
   ),
 
   scenario(
+    "a conversation goes on when the tools it used are gone",
+    { verifies: ["sessions.update.history"], rows: [36], needs: ["scripted-model"] },
+    async (t) => {
+      const { id } = await newSession(t, { agent: (await newAgent(t, { tools: [TOOLSET] })).id });
+      const turn = async (steps: string) => {
+        const events = await runTurn(t, id, script(steps));
+        assert.equal(events.at(-1)?.type, "session.status_idle");
+        assert.ok(!events.some(({ type }) => type === "session.error"));
+      };
+      await turn("- { tool: read, input: { file_path: /workspace/none } }\n- say: done");
+      const off = { default_config: { enabled: false } };
+      const onlyBash = { ...TOOLSET, ...off, configs: [{ name: "bash" as const, enabled: true }] };
+      for (const tools of [[onlyBash], []]) {
+        await t.client.beta.sessions.update(id, { agent: { tools } });
+        await turn("- say: still here");
+      }
+    },
+  ),
+
+  scenario(
     "a running session takes a title and no tools, and is neither archived nor deleted",
     {
       verifies: ["sessions.update.running", "sessions.archive.running", "sessions.delete.running"],

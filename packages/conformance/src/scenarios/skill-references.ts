@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { type Scenario, scenario } from "../scenario.ts";
 import { agentWith, many, noAgentWith, updated } from "../support/agents.ts";
+import { zipOf } from "../support/archives.ts";
 import { accepted, all, assertRefused, refused } from "../support/expect.ts";
-import { newAgent, newEnvironment } from "../support/fixtures.ts";
-import { newSkill, newVersion } from "../support/skills.ts";
+import { newAgent, newEnvironment, newSession } from "../support/fixtures.ts";
+import { document, newSkill, newVersion } from "../support/skills.ts";
+import { runTurn, script } from "../support/turns.ts";
 import type { Target } from "../target.ts";
 
+const TOOLSET = { type: "agent_toolset_20260401" as const };
 const MISSING = { status: 404, type: "not_found_error" };
 
 const custom = (skill_id: string, version?: string | null) => ({
-  type: "custom",
+  type: "custom" as const,
   skill_id,
   ...(version !== undefined && { version }),
 });
@@ -139,6 +142,94 @@ export const skillReferences: readonly Scenario[] = [
       }
       accepted(await session([]));
       accepted(await session(null));
+    },
+  ),
+
+  scenario(
+    "a session's skills are read and run where they are mounted, and cannot be changed",
+    {
+      verifies: ["skills.sessions.prompt", "skills.sessions.scripts", "skills.sessions.read-only"],
+      rows: [112],
+      needs: ["scripted-model"],
+    },
+    async (t) => {
+      const run = "#!/bin/sh\necho it says $1\n";
+      const zip = zipOf([
+        { name: "my-skill/SKILL.md", content: document("my-skill", "Says it.") },
+        { name: "my-skill/run.sh", content: run, mode: 0o100755 },
+      ]);
+      const skill = await t.client.beta.skills.create({ files: [new File([zip], "s.zip")] });
+      const agent = await newAgent(t, { tools: [TOOLSET], skills: [custom(skill.id)] });
+      const { id, agent: snapshot } = await newSession(t, { agent: agent.id });
+      assert.deepEqual(snapshot.skills, [custom(skill.id, skill.latest_version_id)]);
+      const place = "/mnt/skills/my-skill";
+      const events = await runTurn(
+        t,
+        id,
+        script(
+          [
+            `- { tool: read, input: { file_path: ${place}/SKILL.md } }`,
+            `- { tool: bash, input: { command: ${place}/run.sh hello } }`,
+            `- { tool: write, input: { file_path: ${place}/SKILL.md, content: x } }`,
+            `- { tool: bash, input: { command: rm -rf ${place}/run.sh && ls ${place}/run.sh } }`,
+            "- say: done",
+          ].join("\n"),
+        ),
+      );
+      const results = events.flatMap((event) =>
+        event.type === "agent.tool_result"
+          ? [{ text: JSON.stringify(event.content), isError: event.is_error ?? false }]
+          : [],
+      );
+      assert.match(results[0]?.text ?? "", /# How to/);
+      assert.match(results[1]?.text ?? "", /it says hello/);
+      assert.deepEqual(
+        results.map(({ isError }) => isError),
+        [false, false, true, true],
+      );
+    },
+  ),
+
+  scenario(
+    "a session keeps its skills, and is made with what there is under names of their own",
+    {
+      verifies: ["skills.sessions.deleted", "skills.sessions.same-name"],
+      rows: [112],
+    },
+    async (t) => {
+      const [one, two] = [await newSkill(t), await newSkill(t)];
+      const tools = [TOOLSET];
+      const agent = await newAgent(t, { tools, skills: [custom(one.id)] });
+      const { id } = await newSession(t, { agent: agent.id });
+      const both = await newAgent(t, { tools, skills: [custom(one.id), custom(two.id)] });
+      await refused(newSession(t, { agent: both.id }), { status: 400, says: /agent\.skills\.1/ });
+      await t.client.beta.skills.delete(one.id);
+      await refused(newSession(t, { agent: agent.id }), { ...MISSING, says: /agent\.skills\.0/ });
+      const { agent: kept } = await t.client.beta.sessions.retrieve(id);
+      assert.deepEqual(kept.skills, [custom(one.id, one.latest_version_id)]);
+    },
+  ),
+
+  scenario(
+    "a session that has skills keeps the tool that reads them",
+    { verifies: ["skills.sessions.need-read", "sessions.update.skills-need-tools"], rows: [36] },
+    async (t) => {
+      const skill = await newSkill(t);
+      const readOff = { ...TOOLSET, configs: [{ name: "read" as const, enabled: false }] };
+      const bashOff = { ...TOOLSET, configs: [{ name: "bash" as const, enabled: false }] };
+      const skills = [custom(skill.id)];
+      for (const tools of [[], [readOff]]) {
+        const agent = await newAgent(t, { tools, skills });
+        await refused(newSession(t, { agent: agent.id }), { status: 400, says: /skills/ });
+      }
+      const { id } = await newSession(t, {
+        agent: (await newAgent(t, { tools: [bashOff], skills })).id,
+      });
+      const update = (tools: (typeof readOff)[]) =>
+        t.client.beta.sessions.update(id, { agent: { tools } });
+      await refused(update([]), { status: 400, says: /skills/ });
+      await refused(update([readOff]), { status: 400, says: /read/ });
+      assert.equal((await update([{ ...TOOLSET, configs: [] }])).agent.tools.length, 1);
     },
   ),
 ];

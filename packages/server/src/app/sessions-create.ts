@@ -52,6 +52,8 @@ export async function createSession(
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
   }
   const key = { workspaceId, sessionId: newId("sesn") };
+  const agentSnapshot = sessionAgent(effective);
+  const skillMounts = await skillReferences.mounts(tx, workspaceId, agentSnapshot.skills);
   const { resources, mounts, tokens } = await attachAll(tx, key, params.resources ?? []);
   const vaultIds = params.vault_ids ?? [];
   await assertVaults(tx, workspaceId, vaultIds);
@@ -64,13 +66,13 @@ export async function createSession(
     title: params.title ?? null,
     metadata: params.metadata ?? {},
     environment_id: params.environment_id,
-    agent: { ...sessionAgent(effective) },
+    agent: { ...agentSnapshot },
     resources: resources.map((resource) => ({ ...resource })),
     vault_ids: vaultIds,
     recipe: {
       provider: "bubblewrap",
       base: { type: "host" },
-      mounts,
+      mounts: [...skillMounts, ...mounts],
       network: { type: "none" },
     },
     totals: { usage: {}, stats: {} },

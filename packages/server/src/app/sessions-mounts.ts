@@ -26,7 +26,7 @@ export async function mountFile(
   const source = await getSource(tx, key.workspaceId, file_id, `${place}file_id`);
   const copy = copyOf(source, key.sessionId, tx.now);
   await tx.files.insert(copy);
-  const { sha256, size_bytes } = source;
+  const { sha256, size_bytes, filename } = source;
   return {
     resource: {
       type: "file",
@@ -36,7 +36,7 @@ export async function mountFile(
       created_at: tx.now,
       updated_at: tx.now,
     },
-    mount: { type: "file", mount_path, sha256, size_bytes },
+    mount: { type: "file", mount_path, sha256, size_bytes, filename },
   };
 }
 

@@ -1,5 +1,6 @@
-import type { AgentSkillParams } from "@drover/api";
+import type { AgentSkill, AgentSkillParams } from "@drover/api";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
+import type { SkillMount } from "../core/ports/hands.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { InstalledSkill } from "./installed-skills.ts";
 
@@ -16,6 +17,16 @@ export interface SkillReferences {
     skills: T,
     path?: string,
   ): Promise<T | AgentSkillParams[]>;
+  /**
+   * How the skills of a new session are mounted, each with the version it is pinned to. Rejects with
+   * `NotFoundError` for a skill or version that is gone by now, and with `InvalidRequestError` for two
+   * that have one name, for there is one place for both.
+   */
+  mounts(
+    tx: SkillLookup,
+    workspaceId: string,
+    skills: readonly AgentSkill[],
+  ): Promise<readonly SkillMount[]>;
 }
 
 type SkillLookup = Pick<Store, "skills">;
@@ -30,20 +41,62 @@ export function createSkillReferences(installed: readonly InstalledSkill[]): Ski
         const place = `${path}.${index}`;
         const version =
           skill.type === "anthropic"
-            ? installedVersion(installed, skill, place)
+            ? findInstalled(installed, skill, place).version.id
             : await customVersion(tx, workspaceId, skill, place);
         pinned.push({ ...skill, version });
       }
       return pinned;
     },
+    mounts: async (tx, workspaceId, skills) => {
+      const mounts: SkillMount[] = [];
+      for (const [index, skill] of skills.entries()) {
+        const place = `agent.skills.${index}`;
+        const mount =
+          skill.type === "anthropic"
+            ? installedMount(installed, skill, place)
+            : await customMount(tx, workspaceId, skill, place);
+        if (mounts.some(({ mount_path }) => mount_path === mount.mount_path)) {
+          throw new InvalidRequestError(`${place}: two skills have the place ${mount.mount_path}`);
+        }
+        mounts.push(mount);
+      }
+      return mounts;
+    },
   };
 }
 
-function installedVersion(
+function installedMount(
+  installed: readonly InstalledSkill[],
+  skill: AgentSkill,
+  place: string,
+): SkillMount {
+  const { version, blob } = findInstalled(installed, skill, place);
+  const { name, description } = version;
+  return { type: "skill", mount_path: placeOf(name), ...blob, source: "installed", description };
+}
+
+async function customMount(
+  tx: SkillLookup,
+  workspaceId: string,
+  { skill_id, version }: AgentSkill,
+  place: string,
+): Promise<SkillMount> {
+  const { name } = await getSkill(tx, workspaceId, skill_id, place);
+  const found = await getVersion(tx, workspaceId, { skill_id, version, place });
+  const { sha256, size_bytes, description } = found;
+  const mount_path = placeOf(name);
+  return { type: "skill", mount_path, sha256, size_bytes, source: "workspace", description };
+}
+
+function placeOf(name: string): string {
+  return `/mnt/skills/${name}`;
+}
+
+function findInstalled(
   installed: readonly InstalledSkill[],
   { skill_id, version }: AgentSkillParams,
   place: string,
-): string {
+): InstalledSkill {
   const found = installed.find(({ skill }) => skill.id === skill_id);
   if (found === undefined) {
     throw new NotFoundError(
@@ -52,7 +105,7 @@ function installedVersion(
   }
   const latest = found.skill.latest_version_id;
   if (!isLatest(version) && version !== latest) throw noVersion(place, skill_id, version);
-  return latest;
+  return found;
 }
 
 async function customVersion(
@@ -61,14 +114,25 @@ async function customVersion(
   { skill_id, version }: AgentSkillParams,
   place: string,
 ): Promise<string> {
-  const record = await tx.skills.find(workspaceId, skill_id);
-  if (record === undefined) {
-    throw new NotFoundError(`${place}.skill_id: there is no skill ${skill_id}`);
-  }
-  if (isLatest(version)) return record.latest_version_id;
+  const { latest_version_id } = await getSkill(tx, workspaceId, skill_id, place);
+  if (isLatest(version)) return latest_version_id;
+  return (await getVersion(tx, workspaceId, { skill_id, version, place })).id;
+}
+
+async function getSkill(tx: SkillLookup, workspaceId: string, id: string, place: string) {
+  const record = await tx.skills.find(workspaceId, id);
+  if (record !== undefined) return record;
+  throw new NotFoundError(`${place}.skill_id: there is no skill ${id}`);
+}
+
+async function getVersion(
+  tx: SkillLookup,
+  workspaceId: string,
+  { skill_id, version, place }: { skill_id: string; version: string; place: string },
+) {
   const found = await tx.skills.findVersion(workspaceId, skill_id, version);
   if (found === undefined) throw noVersion(place, skill_id, version);
-  return found.id;
+  return found;
 }
 
 function isLatest(version: string | null | undefined): version is "latest" | null | undefined {

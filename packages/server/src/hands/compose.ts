@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { pino } from "pino";
+import { INSTALLED_WORKSPACE } from "../app/installed-skills.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { blobPath } from "../store/blob-path.ts";
@@ -19,6 +20,7 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
     provider: new BubblewrapProvider({
       dataFolder: config.data,
       blobPath: (workspaceId, sha256) => blobPath(blobsFolder, workspaceId, sha256),
+      installedPath: (sha256) => blobPath(blobsFolder, INSTALLED_WORKSPACE, sha256),
       ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
       onWarning: (message, error) => log.warn({ err: error }, message),
     }),

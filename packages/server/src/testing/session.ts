@@ -1,9 +1,9 @@
-import type { FileMount } from "../core/ports/hands.ts";
+import type { Mount } from "../core/ports/hands.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 
 /** A session's row as it is right after creation. */
 export function testSession(
-  given: { system?: string | null; model?: string; mounts?: readonly FileMount[] } = {},
+  given: { system?: string | null; model?: string; mounts?: readonly Mount[] } = {},
 ): SessionRecord {
   const { system = null, model = "claude-opus-5-5", mounts = [] } = given;
   return {

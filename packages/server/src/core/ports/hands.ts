@@ -8,9 +8,11 @@ export interface Recipe {
   readonly provider: "bubblewrap";
   /** The root file system: the host's `/usr`, read-only. */
   readonly base: { readonly type: "host" };
-  readonly mounts: readonly FileMount[];
+  readonly mounts: readonly Mount[];
   readonly network: { readonly type: "none" };
 }
+
+export type Mount = FileMount | SkillMount;
 
 /** A stored blob shown read-only inside the sandbox. */
 export interface FileMount {
@@ -20,6 +22,23 @@ export interface FileMount {
   /** Key in the blob store: lowercase hex SHA-256 of the content. */
   readonly sha256: string;
   readonly size_bytes: number;
+  /** What its user calls it, for the model to be told; absent in recipes from before that. */
+  readonly filename?: string;
+}
+
+/** The files of a skill's version, shown read-only inside the sandbox as the folder they are. */
+export interface SkillMount {
+  readonly type: "skill";
+  /** `/mnt/skills/<name>`; the name is also that of the archive's one folder. */
+  readonly mount_path: string;
+  /** Key in the blob store of a zip archive: lowercase hex SHA-256. */
+  readonly sha256: string;
+  /** Of the archive. */
+  readonly size_bytes: number;
+  /** Among whose blobs it is: the session's workspace, or the skills that are there for all. */
+  readonly source: "workspace" | "installed";
+  /** What the model is told of it; no sandbox depends on it. At most 1,024 characters. */
+  readonly description: string;
 }
 
 /** Where a call would run: which hand, and which life of the process that owns it. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { FileMount } from "./hands.ts";
+import type { FileMount, Mount } from "./hands.ts";
 import {
   type ExecRequest,
   type ExecResult,
@@ -498,7 +498,7 @@ const SURVIVORS =
 
 interface StartOptions {
   readonly hand?: string;
-  readonly mounts?: readonly FileMount[];
+  readonly mounts?: readonly Mount[];
   readonly signal?: AbortSignal;
 }
 

@@ -86,7 +86,6 @@ describe("what cannot be honoured is named", () => {
       },
       ["agent.tools.0 (custom tool t)"],
     ],
-    ["skills", { agent: { skills: [{ type: "anthropic", skill_id: "xlsx" }] } }, ["agent.skills"]],
     [
       "delegation",
       { agent: { multiagent: { type: "multiagent_20261001" } } },
@@ -142,10 +141,10 @@ describe("what cannot be honoured is named", () => {
     [
       "several at once",
       {
-        agent: { skills: [{ type: "custom", skill_id: "k" }] },
+        agent: { model: { id: "m", inference_geo: "us" } },
         session: { budget: { type: "limit", max_list_cost: { amount: "1", currency: "USD" } } },
       },
-      ["agent.skills", "budget"],
+      ["agent.model.inference_geo", "budget"],
     ],
   ])("%s", (_, given, expected) => {
     expect(parts(given)).toEqual(expected);

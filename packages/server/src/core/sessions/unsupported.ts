@@ -31,7 +31,6 @@ export function unsupportedParts(
 export function unsupportedAgentParts(agent: EffectiveAgent | SessionAgent): string[] {
   return [
     ...agent.tools.flatMap(unsupportedToolParts),
-    ...(agent.skills.length > 0 ? ["agent.skills"] : []),
     ...(delegates(agent.multiagent) ? [`agent.multiagent of type ${agent.multiagent?.type}`] : []),
     ...(agent.model.inference_geo === undefined ? [] : ["agent.model.inference_geo"]),
     ...(agent.execution_identity.type === "service_account"

@@ -34,20 +34,32 @@ export const OUTPUT_BYTES_MAX = 256 * 1024;
 const Id = z.string().min(1).max(256);
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Size = z.int().nonnegative();
+const MountPath = z.string().min(1).max(4_096);
 
 const RecipeMessage = z.strictObject({
   provider: z.literal("bubblewrap"),
   base: z.strictObject({ type: z.literal("host") }),
   mounts: z
     .array(
-      z.strictObject({
-        type: z.literal("file"),
-        mount_path: z.string().min(1).max(4_096),
-        sha256: Sha256,
-        size_bytes: Size,
-      }),
+      z.discriminatedUnion("type", [
+        z.strictObject({
+          type: z.literal("file"),
+          mount_path: MountPath,
+          sha256: Sha256,
+          size_bytes: Size,
+          filename: z.string().max(1_024).exactOptional(),
+        }),
+        z.strictObject({
+          type: z.literal("skill"),
+          mount_path: MountPath,
+          sha256: Sha256,
+          size_bytes: Size,
+          source: z.enum(["workspace", "installed"]),
+          description: z.string().max(1_024),
+        }),
+      ]),
     )
-    .max(1_000),
+    .max(1_500),
   network: z.strictObject({ type: z.literal("none") }),
 });
 

@@ -113,6 +113,7 @@ describe("create", () => {
         mount_path,
         sha256: "a".repeat(64),
         size_bytes: 7,
+        filename: "data.csv",
       })),
     });
     const list = await world.request("GET", `/v1/sessions/${body.id}/resources`);

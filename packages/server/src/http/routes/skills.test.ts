@@ -539,6 +539,47 @@ test("a session's own skills are looked up as an agent's are", async () => {
   expect((await session(null)).status).toBe(200);
 });
 
+test("a session keeps the content of its skills, whatever becomes of them", async () => {
+  const world = await openWorld();
+  const { url } = await world.listen();
+  const { skills, agents, sessions } = new Anthropic({ apiKey: world.key, baseURL: url }).beta;
+  const files = [await toFile(Buffer.from(document()), "my-skill/SKILL.md")];
+  const skill = await skills.create({ files });
+  const { environment_id } = await world.prepare();
+  const agent = await agents.create({
+    name: "a",
+    model: "claude-opus-5",
+    tools: [{ type: "agent_toolset_20260401" }],
+    skills: [{ type: "custom", skill_id: skill.id }],
+  });
+  const session = await sessions.create({ agent: agent.id, environment_id });
+  const { workspaceId } = world;
+  const record = await world.store.sessions.find({ workspaceId, sessionId: session.id });
+  const [mount] = record?.recipe.mounts ?? [];
+  const version = await world.store.skills.findVersion(
+    workspaceId,
+    skill.id,
+    skill.latest_version_id,
+  );
+  expect(mount).toEqual({
+    type: "skill",
+    mount_path: "/mnt/skills/my-skill",
+    sha256: version?.sha256,
+    size_bytes: version?.size_bytes,
+    source: "workspace",
+    description: version?.description,
+  });
+  const isReferenced = () =>
+    world.store.write((tx) => tx.files.isReferenced(workspaceId, mount?.sha256 ?? ""));
+  await skills.delete(skill.id);
+  expect(await isReferenced()).toBe(true);
+  await expect(sessions.create({ agent: agent.id, environment_id })).rejects.toMatchObject({
+    status: 404,
+  });
+  await sessions.delete(session.id);
+  expect(await isReferenced()).toBe(false);
+});
+
 /** Names of more than 100 bytes take a header of their own. */
 function longTar({ name, content }: { name: string; content: string }) {
   return Buffer.byteLength(name) <= 100

@@ -10,11 +10,18 @@ import {
   SandboxUnavailableError,
 } from "../../../core/ports/sandbox.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
+import { SkillCache } from "../../skills/skill-cache.ts";
+import { makeSkillTree } from "../../skills/skill-tree.ts";
 import type { AgentSandbox } from "../agent-sandbox.ts";
 import { seccompFilter } from "../seccomp/seccomp-filter.ts";
 import { findSyscallTable } from "../seccomp/syscall-tables.ts";
 import { type BaseFolders, writeBase } from "./base-files.ts";
-import { agentCommand, bwrapArguments, type SandboxLimits } from "./bwrap-arguments.ts";
+import {
+  agentCommand,
+  bwrapArguments,
+  type SandboxLimits,
+  type ShownFolders,
+} from "./bwrap-arguments.ts";
 import { connectAgent } from "./connect-agent.ts";
 import { checkHandId, HandFolder } from "./hand-folder.ts";
 import { HostUids, ownerOf } from "./host-uids.ts";
@@ -29,6 +36,8 @@ export interface BubblewrapProviderOptions {
   readonly dataFolder: string;
   /** The file that holds a blob. */
   readonly blobPath: (workspaceId: string, sha256: string) => string;
+  /** The file that holds a blob of the skills that are there for all workspaces. */
+  readonly installedPath?: (sha256: string) => string;
   /** `auto`: `root` for uid 0, which gives each hand its own kernel uid; else `rootless`. */
   readonly mode?: "auto" | "root" | "rootless";
   readonly bwrapPath?: string;
@@ -66,6 +75,7 @@ export class BubblewrapProvider implements SandboxProvider {
   readonly #baseFolder: string;
   readonly #agentFolder: string;
   readonly #uids: HostUids;
+  readonly #skills: SkillCache;
   readonly #live = new Map<string, AgentSandbox>();
   /** One provision, disposal or reaping of a hand at a time. */
   readonly #turns = new Map<string, Promise<unknown>>();
@@ -81,6 +91,7 @@ export class BubblewrapProvider implements SandboxProvider {
     this.#baseFolder = join(dataFolder, "sandbox-base");
     this.#agentFolder = options.agentFolder ?? join(import.meta.dirname, "../../agent");
     this.#uids = new HostUids(this.#handsFolder);
+    this.#skills = new SkillCache(join(dataFolder, "skill-cache"));
   }
 
   async capabilities(signal: AbortSignal): Promise<SandboxCapabilities> {
@@ -129,6 +140,7 @@ export class BubblewrapProvider implements SandboxProvider {
 
   async reap(): Promise<void> {
     this.#prepare();
+    await this.#skills.clear();
     const names = readdirSync(this.#handsFolder);
     const ended = await Promise.allSettled(
       names.map((handId) =>
@@ -167,13 +179,8 @@ export class BubblewrapProvider implements SandboxProvider {
     folder.make();
     const uid = this.#mode === "root" ? this.#uids.claim(handId, folder.writable) : undefined;
     if (uid === undefined) folder.checkOwner();
-    const uploads = await makeUploadTree({
-      handFolder: folder.path,
-      mounts: request.recipe.mounts,
-      blobPath: (sha256) => this.#options.blobPath(request.workspaceId, sha256),
-      isForeign: uid !== undefined,
-    });
-    const launch = this.#launch(prepared, folder, uploads, uid);
+    const trees = await this.#trees(request, folder, uid !== undefined);
+    const launch = this.#launch(prepared, folder, trees, uid);
     failPoint("hands.provision.after_folder");
     const process = await SandboxProcess.start(launch, signal);
     failPoint("hands.provision.after_launch");
@@ -193,6 +200,30 @@ export class BubblewrapProvider implements SandboxProvider {
     return sandbox;
   }
 
+  /** The folders of what is mounted, made anew or as an earlier sandbox of the hand had them. */
+  async #trees(
+    { workspaceId, recipe }: ProvisionRequest,
+    folder: HandFolder,
+    isForeign: boolean,
+  ): Promise<Pick<ShownFolders, "uploads" | "skills">> {
+    const { blobPath, installedPath } = this.#options;
+    const uploads = await makeUploadTree({
+      handFolder: folder.path,
+      mounts: recipe.mounts.filter((mount) => mount.type === "file"),
+      blobPath: (sha256) => blobPath(workspaceId, sha256),
+      isForeign,
+    });
+    const skills = await makeSkillTree({
+      folder: join(folder.path, "skills"),
+      cache: this.#skills,
+      workspaceId,
+      mounts: recipe.mounts.filter((mount) => mount.type === "skill"),
+      blobPath,
+      installedPath,
+    });
+    return skills === undefined ? { uploads } : { uploads, skills };
+  }
+
   #forget(sandbox: AgentSandbox): void {
     if (this.#live.get(sandbox.handId) === sandbox) this.#live.delete(sandbox.handId);
   }
@@ -200,7 +231,7 @@ export class BubblewrapProvider implements SandboxProvider {
   #launch(
     prepared: Prepared,
     folder: HandFolder,
-    uploads: string,
+    trees: Pick<ShownFolders, "uploads" | "skills">,
     uid: number | undefined,
   ): Launch {
     const limits = { ...DEFAULT_LIMITS, ...this.#options.limits };
@@ -208,7 +239,7 @@ export class BubblewrapProvider implements SandboxProvider {
       workspace: folder.workspace,
       outputs: folder.outputs,
       spill: folder.spill,
-      uploads,
+      ...trees,
       ...prepared.base,
     });
     const record = recordLaunch();

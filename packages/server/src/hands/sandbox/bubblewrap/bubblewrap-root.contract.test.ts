@@ -3,6 +3,7 @@ import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
+import { testSkills } from "./skills.testsuite.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
 
 // The strictest there is: what a sandbox must read is made readable all the same.
@@ -14,4 +15,5 @@ describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testEscapes("root");
   testCrashes("root");
   testLaunches("root");
+  testSkills("root");
 });

@@ -2,6 +2,7 @@ import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
+import { testSkills } from "./skills.testsuite.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
 
 /** Of nobody: what this file proves must hold for a user without any privilege. */
@@ -18,3 +19,4 @@ testSandboxes("bubblewrap as an unprivileged user", openBubblewrapWorld);
 testEscapes("rootless");
 testCrashes("rootless");
 testLaunches("rootless");
+testSkills("rootless");

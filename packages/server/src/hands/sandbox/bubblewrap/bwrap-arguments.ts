@@ -1,3 +1,4 @@
+import { SKILLS_FOLDER } from "../../skills/skill-tree.ts";
 import { baseArguments } from "./base-files.ts";
 import { UPLOADS_FOLDER } from "./upload-tree.ts";
 
@@ -33,6 +34,8 @@ export interface ShownFolders {
   readonly outputs: string;
   readonly spill: string;
   readonly uploads: string;
+  /** Absent where there are none. */
+  readonly skills?: string;
   readonly etc: string;
   readonly agent: string;
 }
@@ -59,6 +62,7 @@ export function bwrapArguments(folders: ShownFolders): Buffer {
     ...["--bind", folders.outputs, "/mnt/session/outputs"],
     ...["--bind", folders.spill, "/mnt/session/.spill"],
     ...["--ro-bind", folders.uploads, UPLOADS_FOLDER],
+    ...(folders.skills === undefined ? [] : ["--ro-bind", folders.skills, SKILLS_FOLDER]),
     // Both are in memory, and writable unless said otherwise.
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--chdir", "/workspace"],

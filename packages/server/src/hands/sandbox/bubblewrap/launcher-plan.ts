@@ -32,6 +32,7 @@ export function launcherPlan(
       outputs: `${cover}/outputs`,
       spill: `${cover}/spill`,
       uploads: `${cover}/uploads`,
+      ...(folders.skills !== undefined && { skills: `${cover}/skills` }),
       etc: `${cover}/etc`,
       agent: `${cover}/agent`,
     },

@@ -2,12 +2,15 @@ import { createHash } from "node:crypto";
 import { chmod, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { SkillMount } from "../../../core/ports/hands.ts";
 import type { SandboxWorld } from "../../../core/ports/sandbox.testsuite.ts";
 import { BubblewrapProvider } from "./bubblewrap-provider.ts";
 import { removeFolder } from "./remove-folder.ts";
 
 export interface BubblewrapWorld extends SandboxWorld {
   readonly folder: string;
+  /** Stores an archive and gives a mount of it. */
+  skill(name: string, zip: Uint8Array): Promise<SkillMount>;
 }
 
 /** An installation in a folder that nobody else can enter. */
@@ -28,6 +31,18 @@ export async function openBubblewrapWorld(): Promise<BubblewrapWorld> {
       const sha256 = createHash("sha256").update(content).digest("hex");
       await writeFile(join(folder, sha256), content, { mode: 0o600 });
       return { type: "file", mount_path, sha256, size_bytes: Buffer.byteLength(content) };
+    },
+    async skill(name, zip) {
+      const sha256 = createHash("sha256").update(zip).digest("hex");
+      await writeFile(join(folder, sha256), zip, { mode: 0o600 });
+      return {
+        type: "skill",
+        mount_path: `/mnt/skills/${name}`,
+        sha256,
+        size_bytes: zip.byteLength,
+        source: "workspace",
+        description: "Does what it is made for.",
+      };
     },
     async [Symbol.asyncDispose]() {
       await open().reap();

@@ -1,0 +1,81 @@
+import type { FileMount, SkillMount } from "../ports/hands.ts";
+import type { SessionRecord } from "../ports/sessions.ts";
+import { oneLine } from "./one-line.ts";
+
+/** Files named one by one; the rest is counted. */
+const FILES_SHOWN_MAX = 100;
+const NAME_LENGTH_MAX = 255;
+const DESCRIPTION_LENGTH_MAX = 1_024;
+const INSTRUCTIONS_LENGTH_MAX = 4_096;
+
+type Resource = SessionRecord["resources"][number];
+
+/** Which files of the user are in the sandbox; no lines if there are none. */
+export function fileLines(session: SessionRecord): readonly string[] {
+  const files = session.recipe.mounts.filter((mount) => mount.type === "file");
+  if (files.length === 0) return [];
+  const later = new Set(
+    session.resources
+      .filter((resource) => resource["created_at"] !== session.created_at)
+      .map((resource) => resource["mount_path"]),
+  );
+  const rest = files.length - FILES_SHOWN_MAX;
+  return [
+    "Files of the user, read-only:",
+    ...files.slice(0, FILES_SHOWN_MAX).map((file) => fileLine(file, later.has(file.mount_path))),
+    ...(rest > 0 ? [`- and ${rest} more below /mnt/session/uploads`] : []),
+  ];
+}
+
+function fileLine({ mount_path, filename, size_bytes }: FileMount, isLater: boolean): string {
+  const name = filename === undefined ? "" : `${oneLine(filename, NAME_LENGTH_MAX)}, `;
+  const note = isLater ? "; added later: not in a sandbox made before" : "";
+  return `- ${mount_path} (${name}${size_bytes} bytes${note})`;
+}
+
+/** Which skills there are and how they are loaded; no lines if there are none. */
+export function skillLines(session: SessionRecord): readonly string[] {
+  const skills = session.recipe.mounts.filter((mount) => mount.type === "skill");
+  if (skills.length === 0) return [];
+  return [
+    "Skills are folders of instructions, scripts and other files for certain tasks, read-only. Only",
+    "their descriptions are below. When a task fits one, read its SKILL.md with the tool read before",
+    "you begin, and follow it; read what it refers to, relative to its folder, when you need it.",
+    ...skills.map(skillLine),
+  ];
+}
+
+/** The description is its author's, who is not trusted with more than a line. */
+function skillLine({ mount_path, description }: SkillMount): string {
+  const name = mount_path.slice(mount_path.lastIndexOf("/") + 1);
+  const text = oneLine(description, DESCRIPTION_LENGTH_MAX);
+  return `- ${name}: ${text} (${mount_path}/SKILL.md)`;
+}
+
+/** What the session was made with and this version has no way to give it; no lines if that is nothing. */
+export function missingLines(session: SessionRecord): readonly string[] {
+  const missing = session.resources.flatMap(missingLine);
+  if (missing.length === 0) return [];
+  return ["The session was made with these, but they are not there in this version:", ...missing];
+}
+
+function missingLine(resource: Resource): readonly string[] {
+  const field = (name: string, max: number) => oneLine(String(resource[name] ?? ""), max);
+  const path = field("mount_path", NAME_LENGTH_MAX);
+  switch (resource["type"]) {
+    case "github_repository":
+      return [`- ${path}: the repository ${field("url", NAME_LENGTH_MAX)}, which is not cloned`];
+    case "memory_store": {
+      const parts = [
+        field("description", DESCRIPTION_LENGTH_MAX),
+        field("instructions", INSTRUCTIONS_LENGTH_MAX),
+      ].filter((part) => part !== "");
+      const name = field("name", NAME_LENGTH_MAX);
+      const access = field("access", NAME_LENGTH_MAX);
+      const store = `the memory store ${name} (${access}), which is not mounted`;
+      return [`- ${path}: ${[store, ...parts].join(". ")}`];
+    }
+    default:
+      return [];
+  }
+}
