@@ -34,6 +34,47 @@ describe.concurrent("an answer", () => {
     await expectNextTurnWorks(talk);
   });
 
+  test("of nothing is asked for once more", async () => {
+    const talk = await Conversation.open(world());
+    await talk.say(script({ content: [] }, answer("done")));
+    const history = await talk.afterTurns(1);
+    expect(messagesOf(history)).toEqual(["done"]);
+    expect(history.filter(isType("session.error"))).toEqual([]);
+    expect(history.at(-1)).toMatchObject({ stop_reason: { type: "end_turn" } });
+  });
+
+  test("of nothing twice ends the turn visibly", async () => {
+    const talk = await Conversation.open(world());
+    await talk.say(script({ content: [] }, { content: [] }));
+    const history = await talk.afterTurns(1);
+    expect(history.filter(isType("session.error"))).toMatchObject([
+      { error: { type: "model_request_failed_error", retry_status: { type: "exhausted" } } },
+    ]);
+    expect(history.at(-1)).toMatchObject({ stop_reason: { type: "retries_exhausted" } });
+    await expectNextTurnWorks(talk);
+  });
+
+  test("that pauses its turn is asked to go on", async () => {
+    const talk = await Conversation.open(world());
+    await talk.say(script({ ...answer("wait"), stop_reason: "pause_turn" }, answer("done")));
+    const history = await talk.afterTurns(1);
+    expect(messagesOf(history)).toEqual(["wait", "done"]);
+    await expectNextTurnWorks(talk);
+  });
+
+  test.each([
+    ["before a word", []],
+    ["after some words", ["I was about to"]],
+  ])("that refuses %s, without a category, is a refusal as well", async (_, words) => {
+    const talk = await Conversation.open(world());
+    const stop_details = { type: "refusal", category: null, explanation: null };
+    await talk.say(script({ ...answer(...words), stop_reason: "refusal", stop_details }));
+    const history = await talk.afterTurns(1);
+    expect(messagesOf(history)).toEqual(words);
+    expect(history.at(-1)).toMatchObject({ stop_reason: { type: "refusal" }, stop_details });
+    await expectNextTurnWorks(talk);
+  });
+
   test("that refuses ends the turn as a refusal, with the model's own reason", async () => {
     const talk = await Conversation.open(world());
     const stop_details = { type: "refusal", category: "cyber", explanation: "no" };
@@ -106,14 +147,35 @@ describe.concurrent("a tool call", () => {
     await expectNextTurnWorks(talk);
   });
 
-  test("that was cut at the token limit is answered, and its turn goes on", async () => {
+  test("that was cut at the token limit is left out, and its turn goes on", async () => {
     const talk = await Conversation.open(world());
     const call = { ...toolCall("bash"), inputJson: '{"command": "echo ra' };
     await talk.say(script({ ...answer("I try", call), stop_reason: "max_tokens" }, answer("done")));
     const history = await talk.afterTurns(1);
     expectAnswered(history);
+    expect(typesOf(history)).not.toContain("agent.tool_use");
+    expect(messagesOf(history)).toEqual(["I try", "done"]);
     await expectNextTurnWorks(talk);
   });
+
+  test.each(['{"command": "echo', "[]", "echo once", '"{}"'])(
+    "whose input is %s is answered, and its turn goes on",
+    async (inputJson) => {
+      const talk = await Conversation.open(world());
+      const calls = [{ ...toolCall("bash"), inputJson }, toolCall("bash", { command: "echo two" })];
+      await talk.say(script(answer(...calls), answer("done")));
+      const history = await talk.afterTurns(1);
+      expectAnswered(history);
+      expect(resultsOf(history).map(({ isError }) => isError)).toEqual([true, false]);
+      expect(resultsOf(history)[0]?.text).toContain("not a JSON object");
+      expect(history.find(isType("agent.tool_use"))).toMatchObject({
+        name: "bash",
+        input: {},
+        evaluated_permission: "deny",
+      });
+      expect(messagesOf(history)).toEqual(["done"]);
+    },
+  );
 
   test("with an id that was there before is answered on its own", async () => {
     const talk = await Conversation.open(world());

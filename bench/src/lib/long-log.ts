@@ -1,4 +1,5 @@
 import { type Drafting, draft } from "../../../packages/server/src/core/harness/drafting.ts";
+import { DEFAULT_POLICIES } from "../../../packages/server/src/core/harness/policies.ts";
 import { responseDrafts } from "../../../packages/server/src/core/harness/response.ts";
 import { runningDrafts, stepDrafts } from "../../../packages/server/src/core/harness/steps.ts";
 import type { ModelBlock } from "../../../packages/server/src/core/ports/model.ts";
@@ -118,7 +119,13 @@ function response(drafting: Drafting, block: ModelBlock): readonly EventDraft[] 
         usage,
         request_id: undefined,
       },
-      { requestId, previewId: () => undefined, isOffered: () => true },
+      {
+        requestId,
+        previewId: () => undefined,
+        isOffered: () => true,
+        goOns: 0,
+        policies: DEFAULT_POLICIES,
+      },
       drafting,
     ),
   ];

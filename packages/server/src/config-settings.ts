@@ -92,6 +92,15 @@ export const Settings = z.strictObject({
     .describe(
       "Milliseconds before the second attempt; doubled for each further one, at most a minute, unless the API asks for more.",
     ),
+  DROVER_MODEL_RETRY_BUDGET_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(7 * 86_400_000)
+    .default(1_800_000)
+    .describe(
+      "Milliseconds from the first failed model request in a row to the last attempt, after which a turn is given up.",
+    ),
   DROVER_POLICIES_OFF: z
     .union([z.string(), z.array(z.string()).max(NAMES_MAX)])
     .transform((names) =>

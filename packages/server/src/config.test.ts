@@ -11,6 +11,7 @@ const MODEL_DEFAULTS = {
   silenceMs: 120_000,
   attemptsMax: 6,
   backoffMs: 1_000,
+  retryBudgetMs: 1_800_000,
 };
 
 test("with nothing set, the server is local, on SQLite and without a model API", () => {

@@ -34,6 +34,8 @@ export interface Config {
     readonly attemptsMax: number;
     /** Milliseconds. */
     readonly backoffMs: number;
+    /** Milliseconds. */
+    readonly retryBudgetMs: number;
   };
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
   readonly policiesOff: readonly string[];
@@ -209,6 +211,7 @@ function modelAccess(settings: z.output<typeof Settings>, env: Environment): Con
     silenceMs: settings.DROVER_MODEL_SILENCE_MS,
     attemptsMax: settings.DROVER_MODEL_ATTEMPTS,
     backoffMs: settings.DROVER_MODEL_BACKOFF_MS,
+    retryBudgetMs: settings.DROVER_MODEL_RETRY_BUDGET_MS,
   };
 }
 

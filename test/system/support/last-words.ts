@@ -28,13 +28,24 @@ export function lastWords(): Script {
   };
 }
 
-/** The last text block of the user, and how many responses have followed it. */
+/** What the harness says by itself to a model whose answer brought its turn no further. */
+const NOTE = /^(Go on\.$|Your last answer )/;
+/** An empty answer is not in the conversation: only the note tells of it. */
+const EMPTY_NOTE = /^Your last answer was empty/;
+
+/** The last text block of the user that is no note, and how many responses have followed it. */
 function newestText({ body }: MessagesRequest): { text: string; answered: number } {
   let answered = 0;
   for (const message of list(body["messages"]).toReversed()) {
-    const text = list(member(message, "content")).findLast((b) => member(b, "type") === "text");
     if (member(message, "role") === "assistant") answered += 1;
-    else if (text !== undefined) return { text: String(member(text, "text")), answered };
+    else {
+      const texts = list(member(message, "content"))
+        .filter((block) => member(block, "type") === "text")
+        .map((block) => String(member(block, "text")));
+      const last = texts.findLastIndex((text) => !NOTE.test(text));
+      answered += texts.slice(last + 1).filter((text) => EMPTY_NOTE.test(text)).length;
+      if (last >= 0) return { text: texts[last] ?? "", answered };
+    }
   }
   return { text: "", answered };
 }

@@ -130,23 +130,25 @@ describe("AnthropicModel", () => {
       const cut = { ...toolCall("bash"), inputJson };
       const content = [text("Now"), toolCall("read", { path: "a" }), cut];
       const { ask } = await start([{ content, stop_reason: "max_tokens" }]);
-      expect(responseOf(await ask()).blocks).toMatchObject([
-        { type: "text" },
-        { type: "tool_use", name: "read", input: { path: "a" } },
-      ]);
+      expect(responseOf(await ask())).toMatchObject({
+        blocks: [{ type: "text" }, { type: "tool_use", name: "read", input: { path: "a" } }],
+        cut_call: "bash",
+      });
     }
   });
 
-  test.each(['{"command": ', "[1]", '"text"'])(
-    "takes a tool input that is not an object for a broken stream: %s",
+  test.each(['{"command": ', "[1]", '"text"', `{"command": ${"x".repeat(2_000)}`])(
+    "tells what came instead of a tool input that is an object: %s",
     async (inputJson) => {
-      const { ask } = await start([answer({ ...toolCall("bash"), inputJson })]);
-      expect(await ask()).toMatchObject({
-        type: "failure",
-        kind: "connection",
-        retryable: true,
-        message: expect.stringContaining("bash"),
-      });
+      const call = { ...toolCall("bash"), inputJson };
+      const { ask } = await start([answer(text("Now"), call, toolCall("read", { path: "a" }))]);
+      const { blocks, unreadable_inputs } = responseOf(await ask());
+      expect(blocks).toMatchObject([
+        { type: "text" },
+        { type: "tool_use", name: "bash", input: {} },
+        { type: "tool_use", name: "read", input: { path: "a" } },
+      ]);
+      expect(unreadable_inputs).toEqual([{ index: 1, text: inputJson.slice(0, 1_000) }]);
     },
   );
 
@@ -210,7 +212,7 @@ describe("AnthropicModel", () => {
     [
       "429 with an absurd retry-after",
       { ...status(429), headers: { "retry-after": "99999999" } },
-      { kind: "rate_limited", retryable: true, retryAfterMs: 3_600_000 },
+      { kind: "rate_limited", retryable: true, retryAfterMs: 366 * 86_400_000 },
     ],
     [
       "500 that says not to retry",

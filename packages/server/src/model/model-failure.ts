@@ -7,8 +7,8 @@ type Failure = Extract<ModelOutcome, { type: "failure" }>;
 const MAX_MESSAGE_CHARS = 2_000;
 /** Shorter values of headers, such as a version, are no secrets, and parts of every sentence. */
 const SECRET_CHARS_MIN = 4;
-/** No server is obeyed that asks for a longer pause. */
-const MAX_RETRY_AFTER_MS = 60 * 60 * 1_000;
+/** What is longer is told as this; how long is really waited is for the loop to say. */
+const MAX_RETRY_AFTER_MS = 366 * 24 * 60 * 60 * 1_000;
 
 interface Meaning {
   readonly kind: ModelFailureKind;

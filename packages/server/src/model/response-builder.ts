@@ -1,4 +1,10 @@
-import type { ModelBlock, ModelObserver, ModelUsage } from "../core/ports/model.ts";
+import type {
+  ModelBlock,
+  ModelObserver,
+  ModelOutcome,
+  ModelUsage,
+  UnreadableInput,
+} from "../core/ports/model.ts";
 import { isRecord } from "../lib/is-record.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -11,6 +17,8 @@ export class StreamError extends Error {
   }
 }
 
+/** Characters kept of a tool input that is no JSON object. */
+const UNREADABLE_LENGTH_MAX = 1_000;
 /** A response that is cut while a tool is being used leaves that use incomplete. */
 const CUTTING_REASONS = ["max_tokens", "model_context_window_exceeded"];
 const USAGE_FIELDS = [
@@ -27,6 +35,8 @@ interface OpenBlock {
   readonly citations: unknown[];
   signature: string | undefined;
 }
+
+type FinishedResponse = Omit<Extract<ModelOutcome, { type: "response" }>, "type" | "request_id">;
 
 /**
  * Puts a response together from its stream events, whatever their shape: a server that is not
@@ -75,15 +85,10 @@ export class ResponseBuilder {
   }
 
   /** The whole response. Throws if the stream ended before it was complete. */
-  finish(): {
-    blocks: readonly ModelBlock[];
-    stop_reason: string | null;
-    stop_details: ModelBlock | null;
-    usage: ModelUsage;
-  } {
+  finish(): FinishedResponse {
     if (!this.#isComplete) throw new StreamError("The model's response ended early.");
     return {
-      blocks: this.#finishedBlocks(),
+      ...this.#finishedBlocks(),
       stop_reason: this.#stopReason,
       stop_details: this.#stopDetails,
       usage: this.#usage,
@@ -152,52 +157,78 @@ export class ResponseBuilder {
     this.#usage = { ...this.#usage, ...counts };
   }
 
-  #finishedBlocks(): readonly ModelBlock[] {
+  #finishedBlocks(): Pick<FinishedResponse, "blocks" | "unreadable_inputs" | "cut_call"> {
     const open = [...this.#blocks].sort(([left], [right]) => left - right);
     const wasCut = CUTTING_REASONS.includes(this.#stopReason ?? "");
-    return open.flatMap(([, block], place) => {
-      const isCut = wasCut && place === open.length - 1;
-      const finished = finishedBlock(block, isCut);
-      return finished === undefined ? [] : [finished];
-    });
+    const blocks: ModelBlock[] = [];
+    const unreadable: UnreadableInput[] = [];
+    let cutCall: string | undefined;
+    for (const [place, [, block]] of open.entries()) {
+      const finished = finishedBlock(block, wasCut && place === open.length - 1);
+      if (finished === "cut") {
+        cutCall = string(block.start["name"]);
+        continue;
+      }
+      if ("unreadable" in finished) {
+        const text = finished.unreadable.slice(0, UNREADABLE_LENGTH_MAX).toWellFormed();
+        unreadable.push({ index: blocks.length, text });
+      }
+      blocks.push(finished.block);
+    }
+    return {
+      blocks,
+      ...(unreadable.length > 0 && { unreadable_inputs: unreadable }),
+      ...(cutCall !== undefined && { cut_call: cutCall }),
+    };
   }
 }
 
-/** Undefined for a tool use that was cut off in the middle: it never was a whole block. */
-function finishedBlock(block: OpenBlock, isCut: boolean): ModelBlock | undefined {
-  const { start, text, citations, signature } = block;
+/** `cut` for a tool use that was cut off in the middle: it never was a whole block. */
+type FinishedBlock = "cut" | { block: ModelBlock } | { block: ModelBlock; unreadable: string };
+
+function finishedBlock(open: OpenBlock, isLastOfCut: boolean): FinishedBlock {
+  const { start, text, citations, signature } = open;
   switch (start.type) {
     case "text": {
-      const whole = { ...start, text: string(start["text"]) + text.join("") };
-      return citations.length === 0 ? whole : { ...whole, citations };
+      const block = { ...start, text: string(start["text"]) + text.join("") };
+      return { block: citations.length === 0 ? block : { ...block, citations } };
     }
     case "thinking":
       return {
-        ...start,
-        thinking: string(start["thinking"]) + text.join(""),
-        signature: signature ?? string(start["signature"]),
+        block: {
+          ...start,
+          thinking: string(start["thinking"]) + text.join(""),
+          signature: signature ?? string(start["signature"]),
+        },
       };
     case "tool_use":
-    case "server_tool_use": {
-      const input = toolInput(block, isCut);
-      return input === undefined ? undefined : { ...start, input };
-    }
+    case "server_tool_use":
+      return finishedToolUse(open, isLastOfCut);
     default:
-      return start;
+      return { block: start };
   }
 }
 
-function toolInput({ start, json }: OpenBlock, isCut: boolean): Fields | undefined {
-  const text = json.join("");
-  if (text === "") return isCut ? undefined : record(start["input"]);
+/** Some servers send the input with the block's start, also as text, instead of in deltas. */
+function finishedToolUse({ start, json }: OpenBlock, isLastOfCut: boolean): FinishedBlock {
+  const given = start["input"];
+  const text = json.join("") || string(given);
+  if (text === "") {
+    return isLastOfCut ? "cut" : { block: { ...start, input: isRecord(given) ? given : {} } };
+  }
+  const input = parsedObject(text);
+  if (input !== undefined) return { block: { ...start, input } };
+  return isLastOfCut ? "cut" : { block: { ...start, input: {} }, unreadable: text };
+}
+
+function parsedObject(text: string): Fields | undefined {
   try {
     const input: unknown = JSON.parse(text);
-    if (isRecord(input)) return input;
-  } catch (cause) {
-    if (isCut) return undefined;
-    throw new StreamError(`The input of the tool ${string(start["name"])} is not JSON.`, { cause });
+    return isRecord(input) ? input : undefined;
+  } catch {
+    // What came is kept, and the model is told.
+    return undefined;
   }
-  throw new StreamError(`The input of the tool ${string(start["name"])} is not a JSON object.`);
 }
 
 function indexOf(fields: Fields): number {

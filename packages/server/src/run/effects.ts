@@ -7,9 +7,10 @@ import { modelRequest } from "../core/harness/model-request.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import { callResult, interruptedResult, unavailableResult } from "../core/harness/results.ts";
 import { runningDrafts } from "../core/harness/steps.ts";
+import { settledOutcome } from "../core/harness/verdict.ts";
 import { type HandCall, HandsUnavailableError, type OutputFile } from "../core/ports/hands.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
-import type { SessionState } from "../core/session/state.ts";
+import { type SessionState, threadState } from "../core/session/state.ts";
 import type { DriveDeps } from "./deps.ts";
 import { createResponsePreview } from "./preview.ts";
 import type { SessionView } from "./session-view.ts";
@@ -81,12 +82,16 @@ async function callModel(
   const requestId = effect.request.id;
   return {
     drafts: (state, drafting) => {
-      if (outcome.type === "failure") {
+      const { policies } = deps;
+      const settled = settledOutcome(outcome, policies, drafting.model);
+      if (settled.type === "failure") {
         const failed = { requestId, state, random: deps.random() };
-        return failureDrafts(outcome, failed, deps.policies, drafting);
+        return failureDrafts(settled, failed, policies, drafting);
       }
       const isOffered = (name: string) => tools.some((tool) => tool.name === name);
-      return responseDrafts(outcome, { requestId, previewId: preview.idOf, isOffered }, drafting);
+      const { goOns } = threadState(state, drafting.threadId);
+      const context = { requestId, previewId: preview.idOf, isOffered, goOns, policies };
+      return responseDrafts(settled, context, drafting);
     },
   };
 }

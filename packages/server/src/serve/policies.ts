@@ -5,8 +5,9 @@ import { closestName } from "../lib/closest-name.ts";
 
 /** The loop's bounds and workarounds as the operator chose them. Throws `ConfigError` on an unknown name. */
 export function policiesOf(config: Pick<Config, "model" | "policiesOff">): Policies {
-  const { attemptsMax, backoffMs } = config.model;
-  return { ...DEFAULT_POLICIES, attemptsMax, backoffMs, off: namesOf(config.policiesOff) };
+  const { attemptsMax, backoffMs, retryBudgetMs } = config.model;
+  const off = namesOf(config.policiesOff);
+  return { ...DEFAULT_POLICIES, attemptsMax, backoffMs, retryBudgetMs, off };
 }
 
 function namesOf(given: readonly string[]): ReadonlySet<WorkaroundName> {

@@ -1,4 +1,5 @@
 import { bare, type Drafting, draft, threadStatus } from "../core/harness/drafting.ts";
+import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
 import { requestEnded } from "../core/harness/request-end.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import type { ModelBlock } from "../core/ports/model.ts";
@@ -71,7 +72,13 @@ export function responded(
 ): readonly EventDraft[] {
   return responseDrafts(
     { type: "response", blocks, stop_reason: stopReason, usage: {}, request_id: undefined },
-    { requestId, previewId: () => undefined, isOffered: (name) => name !== "forbidden" },
+    {
+      requestId,
+      previewId: () => undefined,
+      isOffered: (name) => name !== "forbidden",
+      goOns: 0,
+      policies: DEFAULT_POLICIES,
+    },
     drafting,
   );
 }

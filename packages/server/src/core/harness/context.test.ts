@@ -105,10 +105,25 @@ describe("contextMessages", () => {
     const drafting = testDrafting();
     const log = [
       ...startedTurn(drafting),
-      ...responded(drafting, [thinking("hm"), text("  \n")]),
+      ...responded(drafting, [thinking("hm"), text("  \n"), toolUse("a"), text("")]),
       userMessage(drafting, "well?"),
     ];
-    expect(messages(log)).toEqual([{ role: "user", content: [text("hello"), text("well?")] }]);
+    expect(messages(log).map(({ content }) => content.map(({ type }) => type))).toEqual([
+      ["text"],
+      ["thinking", "tool_use"],
+      ["tool_result", "text"],
+    ]);
+    const silent = [...startedTurn(drafting), ...responded(drafting, [thinking("hm")])];
+    expect(messages(silent).map(({ role }) => role)).toEqual(["user"]);
+  });
+
+  test("tells a model whose answer brought nothing to go on, in every later request alike", () => {
+    const drafting = testDrafting();
+    const empty = [...startedTurn(drafting), ...responded(drafting, [thinking("hm")])];
+    const [told] = messages(empty);
+    expect(told?.content).toEqual([text("hello"), text(expect.stringMatching(/was empty/))]);
+    const [later] = messages([...empty, userMessage(drafting, "well?")]);
+    expect(later?.content.slice(0, 2)).toEqual(told?.content);
   });
 
   test("begins at the last compaction", () => {

@@ -1,9 +1,10 @@
 import type { ResultBlock } from "@drover/api";
 import type { ModelBlock, ModelMessage } from "../ports/model.ts";
 import type { EventType, LogEvent, LogEventOf, ModelOrigin } from "../session/log-event.ts";
-import { isBlank } from "./response.ts";
+import { noteAfter } from "./notes.ts";
 import { tamed } from "./tame.ts";
 import { withUsableCalls } from "./usable-calls.ts";
+import { isBlank } from "./verdict.ts";
 
 /** The events that a context is built from; the rest of the log is never read for it. */
 export const CONTEXT_TYPES = [
@@ -35,6 +36,8 @@ type Exchange =
       kind: "response";
       response: Response;
       results: ReadonlyMap<string, LogEventOf<"agent.tool_result">>;
+      /** What the model is told after it. */
+      note: string | undefined;
     };
 
 interface Response {
@@ -99,19 +102,21 @@ function closedResponse(
     if (part.callId === undefined) continue;
     for (const { block } of part.blocks) callIds.set(String(block["id"]), part.callId);
   }
-  return [{ kind: "response", response: { blocks, callIds }, results }];
+  const note = noteAfter(end.private);
+  return [{ kind: "response", response: { blocks, callIds }, results, note }];
 }
 
 function exchangeMessages(exchange: Exchange): readonly ModelMessage[] {
   if (exchange.kind === "input") return [{ role: "user", content: exchange.blocks }];
   const blocks = withoutTrailingThinking(exchange.response.blocks);
-  if (blocks.length === 0) return [];
   const answers = blocks
     .filter((block) => block.type === "tool_use")
     .map((block) => toolResult(block, exchange));
+  const notes = exchange.note === undefined ? [] : [{ type: "text", text: exchange.note }];
+  // What is empty goes when neighbours are merged.
   return [
     { role: "assistant", content: blocks },
-    ...(answers.length > 0 ? [{ role: "user" as const, content: answers }] : []),
+    { role: "user", content: [...answers, ...notes] },
   ];
 }
 

@@ -39,6 +39,7 @@ describe("failureDrafts", () => {
     expect(drafts[4]?.private).toEqual({
       attempt: 2,
       at_ms: Date.parse("2026-01-01T00:00:01.000Z"),
+      since_ms: Date.parse("2026-01-01T00:00:00.000Z"),
     });
   });
 

@@ -3,9 +3,10 @@ import type { ModelFailureKind, ModelOutcome } from "../ports/model.ts";
 import type { EventDraft } from "../session/log-event.ts";
 import { type SessionState, threadState } from "../session/state.ts";
 import { bare, type Drafting, draft, sessionError, threadStatus } from "./drafting.ts";
-import { type Policies, retryDelayMs } from "./policies.ts";
+import type { Policies } from "./policies.ts";
 import { requestEnded } from "./request-end.ts";
 import { abandonedResult } from "./results.ts";
+import { retryPlan } from "./retry-plan.ts";
 import { runningDrafts } from "./steps.ts";
 
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
@@ -26,30 +27,22 @@ export function failureDrafts(
   policies: Policies,
   drafting: Drafting,
 ): readonly EventDraft[] {
-  const failures = threadState(request.state, drafting.threadId).failures + 1;
-  const willRetry = failure.retryable && failures < policies.attemptsMax;
   const end = requestEnded(drafting, request.requestId, {
     outcome: "failed",
     message: failure.message,
     ...(failure.usage !== undefined && { usage: failure.usage }),
   });
-  const error = sessionError(drafting, {
-    type: ERROR_TYPE[failure.kind],
-    message: failure.message,
-    retry_status: { type: willRetry ? "retrying" : "exhausted" },
-  });
-  if (!willRetry) return [end, error];
-  const { retryAfterMs } = failure;
-  const delayMs = retryDelayMs(policies, { failures, retryAfterMs, random: request.random });
+  const error = (message: string, type: "retrying" | "exhausted") =>
+    sessionError(drafting, { type: ERROR_TYPE[failure.kind], message, retry_status: { type } });
+  const thread = threadState(request.state, drafting.threadId);
+  const plan = retryPlan(failure, thread, request.random, policies, Date.parse(drafting.now));
+  if (plan.type === "give_up") return [end, error(plan.message, "exhausted")];
   return [
     end,
-    error,
+    error(plan.message, "retrying"),
     bare(drafting, "session.status_rescheduled"),
     threadStatus(drafting, "session.thread_status_rescheduled"),
-    draft(drafting, "drover.retry_scheduled", {
-      public: {},
-      private: { attempt: failures + 1, at_ms: Date.parse(drafting.now) + delayMs },
-    }),
+    draft(drafting, "drover.retry_scheduled", { public: {}, private: plan.retry }),
   ];
 }
 

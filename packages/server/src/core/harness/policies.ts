@@ -9,6 +9,18 @@ export interface Policies {
   /** Milliseconds before the second attempt; doubled for each further one. */
   readonly backoffMs: number;
   readonly backoffMaxMs: number;
+  /** Milliseconds from the first failure in a row within which the last attempt begins. */
+  readonly retryBudgetMs: number;
+  /** The longest wait that an API is granted, in milliseconds; it is asked earlier than it wishes. */
+  readonly retryAfterMaxMs: number;
+  /** Pauses of the model in a row. */
+  readonly pausesMax: number;
+  /** Responses in a row that were cut off in the middle of a call, after which it is asked again. */
+  readonly cutsMax: number;
+  /** Responses in a row without a word, after which it is asked again. */
+  readonly emptiesMax: number;
+  /** Responses in a row without a call that could be read, after which it is asked again. */
+  readonly unreadablesMax: number;
   /** Output tokens of one response. */
   readonly maxTokens: number;
   /** Workarounds that are not to be used, whatever the model. */
@@ -20,6 +32,12 @@ export const DEFAULT_POLICIES: Policies = {
   attemptsMax: 6,
   backoffMs: 1_000,
   backoffMaxMs: 60_000,
+  retryBudgetMs: 30 * 60_000,
+  retryAfterMaxMs: 10 * 60_000,
+  pausesMax: 20,
+  cutsMax: 3,
+  emptiesMax: 1,
+  unreadablesMax: 5,
   maxTokens: 32_000,
   off: new Set(),
 };
@@ -28,8 +46,9 @@ export const DEFAULT_POLICIES: Policies = {
 export const BARE_POLICIES: Policies = { ...DEFAULT_POLICIES, off: new Set(WORKAROUND_NAMES) };
 
 /**
- * When to ask again after failure number `failures` (1 for the first): exponential with up to a
- * quarter of jitter, and never before the API allows it. `random` is in [0, 1).
+ * Milliseconds until the next attempt after failure number `failures` (1 for the first): exponential
+ * with up to a quarter of jitter, and never before the API allows it, unless it asks for more than
+ * it is granted. `random` is in [0, 1).
  */
 export function retryDelayMs(
   policies: Policies,
@@ -37,5 +56,6 @@ export function retryDelayMs(
 ): number {
   const exponential = policies.backoffMs * 2 ** (failure.failures - 1);
   const jittered = Math.min(exponential, policies.backoffMaxMs) * (1 + failure.random / 4);
-  return Math.ceil(Math.max(jittered, failure.retryAfterMs ?? 0));
+  const asked = Math.min(failure.retryAfterMs ?? 0, policies.retryAfterMaxMs);
+  return Math.ceil(Math.max(jittered, asked));
 }

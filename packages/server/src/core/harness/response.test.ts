@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { responded, testDrafting, text, thinking, toolUse } from "../../testing/logs.ts";
 import type { ModelBlock } from "../ports/model.ts";
+import { DEFAULT_POLICIES } from "./policies.ts";
 import { responseDrafts } from "./response.ts";
 
 const types = (blocks: readonly ModelBlock[]) =>
@@ -25,6 +26,41 @@ describe("responseDrafts", () => {
     expect(types([text(" \n")])).toEqual(["span.model_request_end"]);
   });
 
+  test("answers a call whose input cannot be read, after the end of the request", () => {
+    const drafts = responseDrafts(
+      {
+        type: "response",
+        blocks: [toolUse("a", "read"), { ...toolUse("b", "read"), input: {} }],
+        unreadable_inputs: [{ index: 1, text: `{"file_path": ${"x".repeat(1_000)}` }],
+        stop_reason: "tool_use",
+        usage: {},
+        request_id: undefined,
+      },
+      {
+        requestId: "start_1",
+        previewId: () => undefined,
+        isOffered: () => true,
+        goOns: 0,
+        policies: DEFAULT_POLICIES,
+      },
+      testDrafting(),
+    );
+    expect(drafts.map(({ type }) => type)).toEqual([
+      "agent.tool_use",
+      "agent.tool_use",
+      "span.model_request_end",
+      "agent.tool_result",
+    ]);
+    expect(drafts[1]?.public).toEqual({ name: "read", input: {}, evaluated_permission: "deny" });
+    expect(drafts[3]).toMatchObject({
+      public: { tool_use_id: drafts[1]?.id, is_error: true },
+      private: { reason: "unreadable" },
+    });
+    const said = JSON.stringify(drafts[3]?.public);
+    expect(said).toContain("not a JSON object");
+    expect(said.length).toBeLessThan(700);
+  });
+
   test("keeps the ids that were previewed", () => {
     const drafts = responseDrafts(
       {
@@ -38,6 +74,8 @@ describe("responseDrafts", () => {
         requestId: "start_1",
         previewId: (index) => ["preview_0", "preview_1", "preview_1"][index],
         isOffered: () => true,
+        goOns: 0,
+        policies: DEFAULT_POLICIES,
       },
       testDrafting(),
     );

@@ -1,10 +1,14 @@
 import type { TextBlock } from "@drover/api";
 import { isRecord } from "../../lib/is-record.ts";
-import { isBlankText } from "../blank-text.ts";
 import type { ModelBlock, ModelOutcome } from "../ports/model.ts";
 import type { EventDraft, ModelOrigin } from "../session/log-event.ts";
-import { type Drafting, draft } from "./drafting.ts";
+import { type Drafting, draft, sessionError } from "./drafting.ts";
+import { stalledError } from "./notes.ts";
+import type { Policies } from "./policies.ts";
 import { requestEnded } from "./request-end.ts";
+import { unreadableResult } from "./results.ts";
+import { isBlank, type Verdict, verdictOf } from "./verdict.ts";
+import { worksAround } from "./workarounds.ts";
 
 type Response = Extract<ModelOutcome, { type: "response" }>;
 type IndexedBlock = ModelOrigin["blocks"][number];
@@ -15,18 +19,22 @@ export interface ResponseContext {
   readonly previewId: (blockIndex: number) => string | undefined;
   /** True if the agent may use the tool. */
   readonly isOffered: (toolName: string) => boolean;
+  /** Responses in a row before this one that brought its turn no further. */
+  readonly goOns: number;
+  readonly policies: Policies;
 }
 
 /**
  * One model response as the events that are appended for it, in one append: what was said and asked
- * for, in the order of its blocks, then the end of the request.
+ * for, in the order of its blocks, then the end of the request, then the answers that need no hand.
  */
 export function responseDrafts(
   response: Response,
   context: ResponseContext,
   drafting: Drafting,
 ): readonly EventDraft[] {
-  const isRefusal = response.stop_reason === "refusal";
+  const verdict = verdictOf(response, context.goOns, context.policies, drafting.model);
+  const isRefusal = verdict.type === "refusal";
   const runs = blockRuns(withUniqueToolIds(response.blocks), isRefusal);
   const kept = runs.filter((run) => run.kind !== "other");
   const others = runs.filter((run) => run.kind === "other").flatMap((run) => run.blocks);
@@ -35,10 +43,50 @@ export function responseDrafts(
     stop_reason: response.stop_reason,
     usage: response.usage,
     ...(isRefusal && { refusal: refusalOf(response) }),
+    ...goingOn(response, verdict, context.policies, drafting.model),
     ...(response.request_id !== undefined && { api_request_id: response.request_id }),
     ...(others.length > 0 && { blocks: others }),
   });
-  return [...kept.map((run) => runDraft(run, context, drafting)), end];
+  const drafts = kept.map((run) => runDraft(run, response, context, drafting));
+  return [
+    ...drafts,
+    end,
+    ...unreadableResults(kept, drafts, response, drafting),
+    ...(verdict.type === "stalled"
+      ? [sessionError(drafting, stalledError(verdict.because, context.goOns + 1))]
+      : []),
+  ];
+}
+
+/** What the next request has to know of this response. */
+function goingOn(response: Response, verdict: Verdict, policies: Policies, modelId: string) {
+  const isTold = verdict.type === "calls" || verdict.type === "go_on";
+  return {
+    ...(verdict.type === "go_on" && { go_on: verdict.because }),
+    ...(isTold &&
+      response.cut_call !== undefined &&
+      worksAround(policies, "cut_call_repeated", modelId) && { cut_call: response.cut_call }),
+  };
+}
+
+function unreadableResults(
+  runs: readonly BlockRun[],
+  drafts: readonly EventDraft[],
+  response: Response,
+  drafting: Drafting,
+): readonly EventDraft[] {
+  return runs.flatMap((run, place) => {
+    const unreadable = unreadableIn(response, run);
+    const call = drafts[place];
+    if (unreadable === undefined || call === undefined) return [];
+    return [unreadableResult(drafting, call.id, unreadable)];
+  });
+}
+
+/** Of a tool use: it stands alone in its run. */
+function unreadableIn({ unreadable_inputs = [] }: Response, { kind, blocks: [first] }: BlockRun) {
+  if (kind !== "tool_use") return undefined;
+  return unreadable_inputs.find(({ index }) => index === first?.index);
 }
 
 interface BlockRun {
@@ -73,12 +121,12 @@ function kindOf(block: ModelBlock, isRefusal: boolean): BlockRun["kind"] {
   }
 }
 
-/** Text that the API would not take back: it refuses blocks without a visible character. */
-export function isBlank(block: ModelBlock): boolean {
-  return typeof block["text"] !== "string" || isBlankText(block["text"]);
-}
-
-function runDraft(run: BlockRun, context: ResponseContext, drafting: Drafting): EventDraft {
+function runDraft(
+  run: BlockRun,
+  response: Response,
+  context: ResponseContext,
+  drafting: Drafting,
+): EventDraft {
   const { requestId: request, previewId } = context;
   const origin: ModelOrigin = { request, blocks: run.blocks };
   const given = run.blocks.map(({ index }) => previewId(index)).find((id) => id !== undefined);
@@ -86,13 +134,11 @@ function runDraft(run: BlockRun, context: ResponseContext, drafting: Drafting): 
   switch (run.kind) {
     case "thinking":
       return draft(drafting, "agent.thinking", { public: {}, private: origin }, given);
-    case "tool_use":
-      return draft(
-        drafting,
-        "agent.tool_use",
-        { public: toolUse(first?.block, context), private: origin },
-        given,
-      );
+    case "tool_use": {
+      const isRefused = unreadableIn(response, run) !== undefined;
+      const body = { public: toolUse(first?.block, isRefused, context), private: origin };
+      return draft(drafting, "agent.tool_use", body, given);
+    }
     default: {
       const content = run.blocks.map(({ block }): TextBlock => {
         return { type: "text", text: String(block["text"]).toWellFormed() };
@@ -102,10 +148,13 @@ function runDraft(run: BlockRun, context: ResponseContext, drafting: Drafting): 
   }
 }
 
-function toolUse(block: ModelBlock | undefined, context: ResponseContext) {
+/** `isRefused` before any policy is asked: then, as for a tool that is not offered, there is no evaluation. */
+function toolUse(block: ModelBlock | undefined, isRefused: boolean, context: ResponseContext) {
   const name = String(block?.["name"]);
   const input = isRecord(block?.["input"]) ? block["input"] : {};
-  if (!context.isOffered(name)) return { name, input, evaluated_permission: "deny" as const };
+  if (isRefused || !context.isOffered(name)) {
+    return { name, input, evaluated_permission: "deny" as const };
+  }
   const evaluation = { type: "always_allow" as const };
   return { name, input, evaluated_permission: "allow" as const, evaluation };
 }

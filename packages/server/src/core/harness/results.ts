@@ -1,8 +1,10 @@
 import type { ResultBlock } from "@drover/api";
 import { unreachable } from "../errors.ts";
 import type { CallOutcome } from "../ports/hands.ts";
+import type { UnreadableInput } from "../ports/model.ts";
 import type { EventDraft, ResultOrigin } from "../session/log-event.ts";
 import { type Drafting, draft } from "./drafting.ts";
+import { unreadableInputText } from "./notes.ts";
 
 /** The hosted service's own words, which clients and models may know. */
 const INTERRUPTED = "Tool execution was interrupted before completion. Please retry.";
@@ -14,6 +16,15 @@ export function interruptedResult(drafting: Drafting, callId: string): EventDraf
 export function deniedResult(drafting: Drafting, callId: string): EventDraft {
   const text = "This tool is not available to the agent. The call was not run.";
   return errorResult(drafting, callId, text, { reason: "denied" });
+}
+
+/** The model sent something that is no input, which is answered before anything else is asked. */
+export function unreadableResult(
+  drafting: Drafting,
+  callId: string,
+  input: UnreadableInput,
+): EventDraft {
+  return errorResult(drafting, callId, unreadableInputText(input), { reason: "unreadable" });
 }
 
 /** The turn is being given up; what the call has done or will do is not known. */

@@ -26,6 +26,24 @@ export const WORKAROUNDS = [
     why: "An API with a prompt cache keeps only what is marked; one without it leaves the marks out.",
     models: /(?:)/,
   },
+  {
+    name: "unreadable_input_answered",
+    does: "Answers a call whose input is not a JSON object with an error that says so.",
+    why: "Small models send such inputs; without this the request fails and is made again.",
+    models: /(?:)/,
+  },
+  {
+    name: "cut_call_repeated",
+    does: "Asks the model to go on in smaller steps when its limit of tokens cut a tool call off.",
+    why: "Models begin calls that do not fit into one answer; without this the turn ends there.",
+    models: /(?:)/,
+  },
+  {
+    name: "empty_answer_repeated",
+    does: "Asks the model once more when its answer has neither text nor a call, and then ends the turn with an error.",
+    why: "Models end a turn without a word, most often after a tool's result; without this the turn ends there.",
+    models: /(?:)/,
+  },
 ] as const satisfies readonly Workaround[];
 
 export type WorkaroundName = (typeof WORKAROUNDS)[number]["name"];

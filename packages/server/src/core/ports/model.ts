@@ -63,14 +63,25 @@ export type ModelFailureKind =
   | "request_failed"
   | "aborted";
 
+export interface UnreadableInput {
+  /** Of the tool use, in `blocks`. */
+  readonly index: number;
+  /** The beginning of what the model sent instead of a JSON object; at most 1,000 characters. */
+  readonly text: string;
+}
+
 export type ModelOutcome =
   | {
       readonly type: "response";
       /**
        * Complete blocks in the order of their index; tool inputs parsed, and objects. A tool use that
-       * `max_tokens` cut off in the middle is left out.
+       * `max_tokens` cut off in the middle is left out, and named by `cut_call`.
        */
       readonly blocks: readonly ModelBlock[];
+      /** Tool uses of which no object could be made: their `input` is empty, and this is what came. */
+      readonly unreadable_inputs?: readonly UnreadableInput[];
+      /** The tool whose use was cut off. */
+      readonly cut_call?: string;
       /** `end_turn`, `tool_use`, `max_tokens`, `refusal` …; null if the API gave none. */
       readonly stop_reason: string | null;
       readonly stop_details?: ModelBlock | null;

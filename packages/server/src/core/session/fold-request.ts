@@ -1,4 +1,4 @@
-import type { EventDraft } from "./log-event.ts";
+import type { EventDraft, RequestEnd } from "./log-event.ts";
 import {
   type Ending,
   type OpenRequest,
@@ -55,29 +55,24 @@ function requestEnded(
   if (draft.private.outcome === "failed") {
     return { ...thread, request: null, failures: thread.failures + 1 };
   }
-  return responded(
-    thread,
-    thread.request,
-    draft.private.stop_reason ?? null,
-    draft.private.refusal,
-  );
+  return responded(thread, thread.request, draft.private);
 }
 
-function responded(
-  thread: ThreadState,
-  request: OpenRequest,
-  stopReason: string | null,
-  refusal: Ending["stop_details"] | undefined,
-): ThreadState {
-  const isOver = request.calls.length === 0 && stopReason !== "pause_turn";
+function responded(thread: ThreadState, request: OpenRequest, end: RequestEnd): ThreadState {
+  const stopReason = end.stop_reason ?? null;
+  const hasCalls = request.calls.length > 0;
+  // Logs of before the first release say so by the stop reason alone.
+  const goesOn = end.go_on !== undefined || stopReason === "pause_turn";
   return {
     ...thread,
     request: null,
     calls: request.calls,
     failures: 0,
+    failingSinceMs: null,
     rounds: thread.rounds + 1,
-    pending: stopReason === "pause_turn" && request.calls.length === 0,
-    ending: isOver ? endingOf(stopReason, refusal) : null,
+    goOns: end.go_on === undefined ? 0 : thread.goOns + 1,
+    pending: goesOn && !hasCalls,
+    ending: hasCalls || goesOn ? null : endingOf(stopReason, end.refusal),
   };
 }
 

@@ -48,6 +48,7 @@ export function foldTurnEvent(thread: ThreadState, draft: TurnEvent): ThreadStat
       return {
         ...thread,
         retry: { attempt: draft.private.attempt, atMs: draft.private.at_ms },
+        failingSinceMs: draft.private.since_ms ?? null,
       };
     case "session.thread_status_running":
       // Seen at the start of a turn, and again when the wait before another attempt is over.
@@ -78,6 +79,8 @@ function turnOver(thread: ThreadState, status: "idle" | "terminated"): ThreadSta
     pending: false,
     retry: null,
     failures: 0,
+    failingSinceMs: null,
+    goOns: 0,
     rounds: 0,
     ending: null,
   };

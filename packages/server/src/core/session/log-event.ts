@@ -35,6 +35,7 @@ export interface ResultOrigin {
     | "interrupted"
     | "unavailable"
     | "denied"
+    | "unreadable"
     | "turn_failed"
     | "not_carried";
   readonly hand_id?: string;
@@ -80,7 +81,15 @@ export interface EventBodies {
   /** Everything before is a copy of another session's log; what was open there is closed behind it. */
   "drover.forked": Entry<Empty, ForkOrigin>;
   /** The turn goes on at `at_ms` (milliseconds since 1970). */
-  "drover.retry_scheduled": Entry<Empty, { readonly attempt: number; readonly at_ms: number }>;
+  "drover.retry_scheduled": Entry<
+    Empty,
+    {
+      readonly attempt: number;
+      readonly at_ms: number;
+      /** When the first of these failures in a row came; absent in old logs. */
+      readonly since_ms?: number;
+    }
+  >;
 }
 
 /** Where the copied part of a log comes from. */
@@ -93,11 +102,25 @@ export interface ForkOrigin {
   /** What the model is told of it; null if it has nothing to know. */
   readonly note: string | null;
 }
+/** Why a turn goes on after a response that brought it no further. */
+export type GoOn =
+  /** The model has more to say. */
+  | "paused"
+  /** Its limit of tokens fell into the middle of a call. */
+  | "cut_call"
+  /** There was nothing in it. */
+  | "empty"
+  /** None of its calls had an input that could be read. */
+  | "unreadable_calls";
 
 /** How a model request ended. */
 export interface RequestEnd {
   readonly outcome: "response" | "failed" | "interrupted" | "lost";
   readonly stop_reason?: string | null;
+  /** Set where the model is asked again at once, without anything new for it. */
+  readonly go_on?: GoOn;
+  /** The tool whose call was cut off and left out. */
+  readonly cut_call?: string;
   /** Set when the model refused. */
   readonly refusal?: StopDetails;
   /** As the API reported it; absent counts are absent. */

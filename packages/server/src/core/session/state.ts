@@ -29,6 +29,10 @@ export interface ThreadState {
   readonly retry: { readonly attempt: number; readonly atMs: number } | null;
   /** Failed requests in a row. */
   readonly failures: number;
+  /** When the first of them failed (milliseconds since 1970), once another attempt is scheduled. */
+  readonly failingSinceMs: number | null;
+  /** Responses in a row that brought this turn no further. */
+  readonly goOns: number;
   /** Model requests answered in this turn. */
   readonly rounds: number;
   /** How the turn ends once nothing is open; set by what ended it. */
@@ -62,7 +66,7 @@ export interface Ending {
 }
 
 /** Version of `fold` and of this shape; a checkpoint of another version is not used. */
-export const FOLD_VERSION = 1;
+export const FOLD_VERSION = 2;
 
 export const IDLE_THREAD: ThreadState = {
   status: "idle",
@@ -71,6 +75,8 @@ export const IDLE_THREAD: ThreadState = {
   pending: false,
   retry: null,
   failures: 0,
+  failingSinceMs: null,
+  goOns: 0,
   rounds: 0,
   ending: null,
   contextSeq: 0,
