@@ -12,12 +12,18 @@ import {
   NEW_SESSION,
   type SessionState,
 } from "../../../packages/server/src/core/session/state.ts";
+import type { OfferedTool } from "../../../packages/server/src/core/tools/offered-tools.ts";
 import { newId } from "../../../packages/server/src/lib/new-id.ts";
 
 const TURN_EVENTS = 14;
 /** Turns since the context was compacted. */
 const RECENT_TURNS = 3;
 const APPEND_TURNS = 20;
+const BASH: OfferedTool = {
+  runBy: "hands",
+  policy: "always_allow",
+  definition: { name: "bash", description: "", input_schema: { type: "object" } },
+};
 const RESULT = "a line of output\n".repeat(20);
 
 /**
@@ -122,7 +128,7 @@ function response(drafting: Drafting, block: ModelBlock): readonly EventDraft[] 
       {
         requestId,
         previewId: () => undefined,
-        isOffered: () => true,
+        toolOf: () => BASH,
         goOns: 0,
         policies: DEFAULT_POLICIES,
       },

@@ -16,11 +16,14 @@ export const UserInterruptParams = z.strictObject({
 /** Answers are routed by the id of the call: the thread that a client names with one is ignored. */
 const ignoredThread = { session_thread_id: z.string().nullish() };
 
+/** Characters: the reason is kept with what the session is in the middle of, until the model is told. */
+const denyMessageMax = 10_000;
+
 export const UserToolConfirmationParams = z.strictObject({
   type: z.literal("user.tool_confirmation"),
   tool_use_id: z.string().min(1),
   result: z.enum(["allow", "deny"]),
-  deny_message: z.string().nullish(),
+  deny_message: z.string().max(denyMessageMax).nullish(),
   ...ignoredThread,
 });
 

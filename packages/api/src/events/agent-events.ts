@@ -27,6 +27,7 @@ export const ToolEvaluation = z.discriminatedUnion("type", [
   z.object({ type: z.literal("always_ask") }),
   z.object({ type: z.literal("auto"), evaluated_permission: AutoEvaluation }),
 ]);
+export type ToolEvaluation = z.infer<typeof ToolEvaluation>;
 
 /** Absent only where no policy was asked: then the permission is `deny`. */
 const evaluated = {

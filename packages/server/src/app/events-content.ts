@@ -1,4 +1,4 @@
-import type { DocumentBlock, ImageBlock, MessageBlock } from "@drover/api";
+import type { DocumentBlock, ImageBlock, ResultBlock, SearchResultBlock } from "@drover/api";
 import { isBlankText } from "../core/blank-text.ts";
 import { InvalidRequestError, NotImplementedError, unreachable } from "../core/errors.ts";
 
@@ -22,7 +22,7 @@ const SIGNATURE_BYTES = 12;
  * Refuses content that no model takes: once in the log it would fail this turn and every later one.
  * `place` names the block in messages, such as `events.0.content.1`.
  */
-export function assertContent(block: MessageBlock, place: string): void {
+export function assertContent(block: ResultBlock, place: string): void {
   switch (block.type) {
     case "text":
       if (isBlankText(block.text)) {
@@ -33,8 +33,25 @@ export function assertContent(block: MessageBlock, place: string): void {
     case "document":
       assertSource(block.source, `${place}.source`, block.type);
       return;
+    case "search_result":
+      assertSearchResult(block, place);
+      return;
     default:
       unreachable(block);
+  }
+}
+
+function assertSearchResult(block: SearchResultBlock, place: string): void {
+  for (const field of ["source", "title"] as const) {
+    if (isBlankText(block[field])) {
+      throw new InvalidRequestError(`${place}.${field}: must not be empty or blank`);
+    }
+  }
+  if (block.content.length === 0) {
+    throw new InvalidRequestError(`${place}.content: must not be empty`);
+  }
+  for (const [index, part] of block.content.entries()) {
+    assertContent(part, `${place}.content.${index}`);
   }
 }
 

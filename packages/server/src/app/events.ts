@@ -5,9 +5,10 @@ import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
 import { toWire, type WireEvent } from "../core/session/wire.ts";
 import { newId } from "../lib/new-id.ts";
+import { isAnswer, refuseAnswer, WaitingCalls } from "./events-answers.ts";
 import { assertContent } from "./events-content.ts";
 import { assertSystemMessage } from "./events-system.ts";
-import { acceptInput, type InputDraft } from "./input.ts";
+import { acceptInput, type InputDraft, receiveAnswers } from "./input.ts";
 import { existing } from "./sessions-wire.ts";
 
 export interface SentEvents {
@@ -28,11 +29,23 @@ export async function sendEvents(
   const session = existing(await tx.sessions.lock(key), key);
   assertOpen(session);
   assertSystemMessage(events);
-  const drafts = events.map((event, index) => inputDraft(session, event, `events.${index}`));
-  const accepted = await acceptInput(tx, session, drafts);
+  const waiting = events.some(isAnswer) ? await WaitingCalls.read(tx, session) : undefined;
+  const drafts = events.map((event, index) => {
+    const place = `events.${index}`;
+    return isAnswer(event) && waiting !== undefined
+      ? { answer: waiting.answer(event, place) }
+      : { input: inputDraft(session, event, place) };
+  });
+  // The input first: a session that has both is due once, with all of it there.
+  const inputs = drafts.flatMap(({ input }) => input ?? []);
+  const answers = drafts.flatMap(({ answer }) => answer ?? []);
+  const accepted = inputs.length === 0 ? [] : await acceptInput(tx, session, inputs);
+  const received = answers.length === 0 ? [] : await receiveAnswers(tx, session, answers);
+  const stored = new Map([...accepted, ...received].map((event) => [event.id, toWire(event)]));
+  const ids = drafts.map(({ input, answer }) => (answer ?? input).id);
   // Whoever reads along sees it come; a stream that is opened later is not to show it again.
   if (isWatched) await tx.sessions.attachStream(key, 0);
-  return { data: accepted.map(toWire) };
+  return { data: ids.flatMap((id) => stored.get(id) ?? []) };
 }
 
 /** One event of a client as input for the session's primary thread; refuses what cannot be taken. */
@@ -66,12 +79,8 @@ function refuse(
 ): never {
   switch (event.type) {
     case "user.tool_confirmation":
-      if (event.result === "allow" && typeof event.deny_message === "string") {
-        throw new InvalidRequestError(`${place}.deny_message: only goes with result deny`);
-      }
-      throw unknownCall(`${place}.tool_use_id`, event.tool_use_id, "a confirmation");
     case "user.custom_tool_result":
-      throw unknownCall(`${place}.custom_tool_use_id`, event.custom_tool_use_id, "a result");
+      return refuseAnswer(event, place);
     case "user.tool_result":
       throw new InvalidRequestError(
         `${place}: user.tool_result is for sessions in self-hosted environments`,
@@ -82,11 +91,6 @@ function refuse(
     default:
       return unreachable(event);
   }
-}
-
-/** No tool of this version waits for its client, so no id can be right. */
-function unknownCall(place: string, id: string, what: string): InvalidRequestError {
-  return new InvalidRequestError(`${place}: no tool use ${id.slice(0, 128)} waits for ${what}`);
 }
 
 function assertOpen(session: SessionRecord): void {

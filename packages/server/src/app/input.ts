@@ -2,7 +2,8 @@ import { InvalidRequestError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
-import type { InboxEvent } from "../core/session/log-event.ts";
+import type { EventDraft, InboxEvent, LogEvent } from "../core/session/log-event.ts";
+import { isBlocked } from "./session-state.ts";
 
 /** Input that may wait in one session. */
 const WAITING_MAX = 1_000;
@@ -24,10 +25,30 @@ export async function acceptInput(
   const key = keyOf(session);
   assertRoom(await tx.events.getInbox(key), drafts);
   const accepted = await tx.events.accept(key, drafts);
-  if (session.status === "idle" && drafts.some((draft) => draft.type === "user.message")) {
+  const startsTurn =
+    session.status === "idle" && drafts.some((draft) => draft.type === "user.message");
+  // One that waits for its client stays idle: what comes now is taken up once that has answered.
+  if (startsTurn && !(await isBlocked(tx, key))) {
     await tx.sessions.update(key, { status: "running", updated_at: tx.now });
   }
   return accepted;
+}
+
+/**
+ * Appends the client's answers to calls, which are processed on receipt, and makes the session due. It
+ * is shown as running at once, for the same reason, until it says itself what it still waits for.
+ */
+export async function receiveAnswers(
+  tx: StoreTransaction,
+  session: SessionRecord,
+  answers: readonly EventDraft[],
+): Promise<readonly LogEvent[]> {
+  const key = keyOf(session);
+  const received = await tx.events.appendReceipts(key, answers);
+  if (session.status === "idle") {
+    await tx.sessions.update(key, { status: "running", updated_at: tx.now });
+  }
+  return received;
 }
 
 export function keyOf(session: SessionRecord): SessionKey {

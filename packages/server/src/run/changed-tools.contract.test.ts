@@ -130,7 +130,9 @@ test("a process that was reading the session when its tools changed has the new 
     },
     key,
   );
-  expect(offeredTools(view?.session.agent.tools ?? []).map(({ name }) => name)).toEqual(["read"]);
+  expect(
+    offeredTools(view?.session.agent.tools ?? []).map(({ definition }) => definition.name),
+  ).toEqual(["read"]);
 });
 
 test("an update that comes between two appends is taken in with them", async () => {
@@ -160,5 +162,7 @@ test("an update that comes between two appends is taken in with them", async () 
     }),
   );
   await view?.committed(committed);
-  expect(offeredTools(view?.session.agent.tools ?? []).map(({ name }) => name)).toEqual(["write"]);
+  expect(
+    offeredTools(view?.session.agent.tools ?? []).map(({ definition }) => definition.name),
+  ).toEqual(["write"]);
 });

@@ -19,16 +19,15 @@ export interface Decision {
 }
 
 /**
- * Everything that can be appended now, as one list: given drafts, then what has come back, then each
- * decision that follows from it without anything from outside. One append instead of several saves
- * as many syncs of the disk.
+ * Everything that can be appended now, as one list: what has come back, then each decision that
+ * follows from it without anything from outside. One append instead of several saves as many syncs
+ * of the disk.
  */
 export function decide(request: {
   readonly state: SessionState;
   readonly inbox: readonly InboxEvent[];
   readonly drafting: Drafting;
   readonly policies: Policies;
-  readonly first: readonly EventDraft[];
   readonly settlements: readonly Settlement[];
 }): Decision {
   const { drafting, policies } = request;
@@ -40,7 +39,6 @@ export function decide(request: {
     const taken = new Set(more.map((draft) => draft.id));
     inbox = inbox.filter((event) => !taken.has(event.id));
   };
-  add(request.first);
   for (const settlement of request.settlements) add(settlement.drafts(state, drafting));
   for (let step = 0; ; step++) {
     const [action] = nextActions(state, drafting.threadId, inbox, policies);
@@ -49,4 +47,16 @@ export function decide(request: {
     add(stepDrafts(action.step, state, inbox, drafting));
   }
   return { drafts, status: state.status, totals: totalsOf(state, drafting.now) };
+}
+
+/**
+ * True if the drafts are wrong once the client has answered a call that it had not when they were
+ * decided: they answer in its place, or tell what is waited for.
+ */
+export function presumesNoAnswer(drafts: readonly EventDraft[]): boolean {
+  return drafts.some((draft) => {
+    if (draft.type === "user.custom_tool_result") return true;
+    if (draft.type !== "session.status_idle") return false;
+    return draft.public.stop_reason.type === "requires_action";
+  });
 }

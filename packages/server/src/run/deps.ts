@@ -3,9 +3,10 @@ import type { FindModel } from "../core/models/offered-models.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Hands } from "../core/ports/hands.ts";
-import type { Model, ModelTool } from "../core/ports/model.ts";
+import type { Model } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
+import type { OfferedTool } from "../core/tools/offered-tools.ts";
 import type { FailPoint } from "../lib/fail-point.ts";
 
 /** What a driver works with. Nothing in it is a session's: any driver can go on with any session. */
@@ -19,7 +20,7 @@ export interface DriveDeps {
   readonly clock: Clock;
   readonly policies: Policies;
   /** The tools that the session's agent may use. */
-  readonly toolsOf: (session: SessionRecord) => readonly ModelTool[];
+  readonly toolsOf: (session: SessionRecord) => readonly OfferedTool[];
   /** In [0, 1): the jitter of retries. */
   readonly random: () => number;
   readonly newId: (prefix: string) => string;

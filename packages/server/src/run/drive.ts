@@ -5,9 +5,9 @@ import { nextActions } from "../core/harness/next-actions.ts";
 import type { OutputFile } from "../core/ports/hands.ts";
 import type { Claim } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
-import type { EventDraft } from "../core/session/log-event.ts";
+import type { EventDraft, LogEvent } from "../core/session/log-event.ts";
 import { threadState } from "../core/session/state.ts";
-import { decide } from "./decide.ts";
+import { type Decision, decide, presumesNoAnswer } from "./decide.ts";
 import type { DriveDeps } from "./deps.ts";
 import { type Effect, perform, type Settlement } from "./effects.ts";
 import { InFlight } from "./in-flight.ts";
@@ -99,14 +99,14 @@ class SessionDriver {
     const drafting = this.#drafting();
     if (this.#claim.claims <= CLAIMS_MAX) {
       const lost = lostRequestDrafts(state, drafting);
-      if (lost.length > 0) await this.#append(lost, []);
+      if (lost.length > 0) await this.#append([{ drafts: () => lost }]);
       return;
     }
     const { sessionId } = this.#claim;
     this.#deps.log.error({ session_id: sessionId, claims: this.#claim.claims }, "turn given up");
     const message =
       "The server ended several times while it worked on this turn, which was given up.";
-    await this.#endTurn(giveUpDrafts(state, { message, cause: "poison" }, drafting));
+    await this.#endTurn({ message, cause: "poison" });
   }
 
   /** Appends what has been decided and what has come back, then sees to the effects. */
@@ -126,7 +126,7 @@ class SessionDriver {
       if (settled.type === "threw") throw settled.error;
       settlements.push(settled.settlement);
     }
-    const isProgress = await this.#append([], settlements);
+    const isProgress = await this.#append(settlements);
     const effects = this.#actions().filter((action): action is Effect => action.kind !== "append");
     this.#inFlight.reconcile(effects, (effect, signal) =>
       perform(effect, { view: this.#view, epoch: this.#claim.epoch, deps: this.#deps }, signal),
@@ -140,44 +140,54 @@ class SessionDriver {
   }
 
   /** One append for everything that is known now; false if there is nothing to append. */
-  async #append(
-    first: readonly EventDraft[],
-    settlements: readonly Settlement[],
-  ): Promise<boolean> {
+  async #append(settlements: readonly Settlement[]): Promise<boolean> {
     const view = this.#view;
-    const deps = this.#deps;
-    const decision = decide({
-      state: view.state,
-      inbox: view.inbox,
-      drafting: this.#drafting(),
-      policies: deps.policies,
-      first,
-      settlements,
-    });
-    if (decision.drafts.length === 0) return false;
-    const checkpoint = view.checkpoint();
+    const { policies, failPoint } = this.#deps;
+    for (;;) {
+      const { state, inbox } = view;
+      const drafting = this.#drafting();
+      const decision = decide({ state, inbox, drafting, policies, settlements });
+      if (decision.drafts.length === 0) return false;
+      failPoint("serve.append.before");
+      const committed = await this.#commit(decision, settlements);
+      failPoint("serve.append.after");
+      if (committed === undefined) {
+        await view.refresh();
+        continue;
+      }
+      await view.committed(committed);
+      for (const { committed: tell } of settlements) void this.#tell(tell);
+      return true;
+    }
+  }
+
+  /** Undefined, with nothing stored, if the client said something that the decision presumed it had not. */
+  async #commit(
+    decision: Decision,
+    settlements: readonly Settlement[],
+  ): Promise<readonly LogEvent[] | undefined> {
+    const { key, state } = this.#view;
+    const { drafts, status, totals } = decision;
+    const checkpoint = this.#view.checkpoint();
     const outputs = settlements.flatMap((settlement) => settlement.outputs ?? []);
-    deps.failPoint("serve.append.before");
-    const committed = await this.#persist(() =>
-      deps.store.write(async (tx) => {
+    const isContested = presumesNoAnswer(drafts);
+    return await this.#persist(() =>
+      this.#deps.store.write(async (tx) => {
+        if (isContested && (await tx.sessions.lock(key))?.last_seq !== state.seq) return undefined;
         await this.#putOutputs(tx, outputs);
         return await tx.events.append({
-          ...view.key,
+          ...key,
           epoch: this.#claim.epoch,
-          drafts: decision.drafts,
-          status: decision.status,
-          totals: decision.totals,
+          drafts,
+          status,
+          totals,
           ...(checkpoint !== undefined && { checkpoint }),
         });
       }),
     ).catch((error: unknown) => {
-      this.#tellRefused(error, decision.drafts);
+      this.#tellRefused(error, drafts);
       throw error;
     });
-    deps.failPoint("serve.append.after");
-    await view.committed(committed);
-    for (const { committed: tell } of settlements) void this.#tell(tell);
-    return true;
   }
 
   /** Another process has the session by now: what this one was late with is in nobody's log but this. */
@@ -220,19 +230,19 @@ class SessionDriver {
     await this.#view.refresh();
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const message = "An internal error ended this turn. The next message starts a new one.";
-    const drafts = giveUpDrafts(this.#view.state, { message, cause }, this.#drafting());
-    await this.#endTurn(drafts);
+    await this.#endTurn({ message, cause });
   }
 
   /**
-   * Gives the turn up with these drafts. Its calls are told to end and not waited for: they may be
+   * Gives the turn up with this error. Its calls are told to end and not waited for: they may be
    * what the turn cannot get over.
    */
-  async #endTurn(drafts: readonly EventDraft[]): Promise<void> {
+  async #endTurn(error: Parameters<typeof giveUpDrafts>[1]): Promise<void> {
     const { hands } = this.#deps;
     const calls = this.#sentCalls();
     await Promise.all(calls.map((call) => hands.cancel(call)));
-    await this.#append(drafts, []);
+    const drafts: Settlement["drafts"] = (state, drafting) => giveUpDrafts(state, error, drafting);
+    await this.#append([{ drafts }]);
     for (const call of calls) void this.#tell(() => hands.settle(call));
   }
 
@@ -248,13 +258,15 @@ class SessionDriver {
   }
 
   async #release(wakeAt: string | null): Promise<boolean> {
-    const { key, state } = this.#view;
+    const { key, state, inbox } = this.#view;
     const { epoch } = this.#claim;
+    // Input that could not be taken up yet waits for the client's next word, and holds nobody.
+    const seenArrival = inbox.at(-1)?.arrival ?? 0;
     this.#deps.failPoint("serve.release.before");
     // Not synced: a release that is lost is found out and done again by the next claim.
     const isReleased = await this.#persist(() =>
       this.#deps.store.writeUnsynced((tx) =>
-        tx.queue.release({ ...key, epoch, seenSeq: state.seq, wakeAt }),
+        tx.queue.release({ ...key, epoch, seenSeq: state.seq, seenArrival, wakeAt }),
       ),
     );
     this.#deps.failPoint("serve.release.after");

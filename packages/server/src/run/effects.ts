@@ -74,7 +74,8 @@ async function callModel(
       deps.announcements.publish({ ...view.key, type: "preview", threadId, preview: shown });
     },
   });
-  const request = modelRequest(session, view.context, tools, deps.policies);
+  const definitions = tools.map(({ definition }) => definition);
+  const request = modelRequest(session, view.context, definitions, deps.policies);
   deps.failPoint("serve.model.before");
   const outcome = await deps.model.respond(request, preview, signal);
   preview.end();
@@ -88,9 +89,9 @@ async function callModel(
         const failed = { requestId, state, random: deps.random() };
         return failureDrafts(settled, failed, policies, drafting);
       }
-      const isOffered = (name: string) => tools.some((tool) => tool.name === name);
+      const toolOf = (name: string) => tools.find(({ definition }) => definition.name === name);
       const { goOns } = threadState(state, drafting.threadId);
-      const context = { requestId, previewId: preview.idOf, isOffered, goOns, policies };
+      const context = { requestId, previewId: preview.idOf, toolOf, goOns, policies };
       return responseDrafts(settled, context, drafting);
     },
   };

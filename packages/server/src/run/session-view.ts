@@ -1,14 +1,10 @@
 import { CONTEXT_TYPES } from "../core/harness/context.ts";
 import type { Checkpoint, EventReader, SessionKey } from "../core/ports/event-log.ts";
 import type { SessionReader, SessionRecord } from "../core/ports/sessions.ts";
+import { stateOf } from "../core/session/checkpoint.ts";
 import { fold } from "../core/session/fold.ts";
 import type { EventType, InboxEvent, LogEvent } from "../core/session/log-event.ts";
-import {
-  FOLD_VERSION,
-  NEW_SESSION,
-  type SessionState,
-  threadState,
-} from "../core/session/state.ts";
+import { FOLD_VERSION, type SessionState, threadState } from "../core/session/state.ts";
 
 const PAGE_EVENTS = 1_000;
 /** A checkpoint is worth its bytes once so many events would have to be folded without it. */
@@ -42,7 +38,7 @@ export class SessionView {
     this.key = { workspaceId: session.workspace_id, sessionId: session.id };
     this.#store = store;
     this.#session = session;
-    this.#state = usable(checkpoint) ?? NEW_SESSION;
+    this.#state = stateOf(checkpoint);
     this.#checkpointSeq = this.#state.seq;
     this.#context = [];
     this.#inbox = [];
@@ -169,10 +165,4 @@ export class SessionView {
       }
     }
   }
-}
-
-function usable(checkpoint: Checkpoint | undefined): SessionState | undefined {
-  if (checkpoint?.fold !== FOLD_VERSION) return undefined;
-  // Written by this very version of fold, so its shape is known.
-  return { ...(JSON.parse(checkpoint.state) as SessionState), seq: checkpoint.seq };
 }

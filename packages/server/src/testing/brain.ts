@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ClientEventParams } from "@drover/api";
 import {
   answer,
   type Script,
@@ -10,10 +11,10 @@ import {
   toolCall,
   toolResultsOf,
 } from "@drover/testing";
+import { sendEvents } from "../app/events.ts";
 import { DEFAULT_POLICIES, type Policies } from "../core/harness/policies.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { EventWriter, SessionKey } from "../core/ports/event-log.ts";
-import type { ModelTool } from "../core/ports/model.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { MemoryHands, type MemoryTool } from "../hands/fake/memory-hands.ts";
@@ -25,14 +26,11 @@ import { drive } from "../run/drive.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import { impatientClock } from "./impatient-clock.ts";
+import { testTool } from "./logs.ts";
 import { Mortal, mortalAnnouncements, mortalHands, mortalModel, mortalStore } from "./mortal.ts";
 import { testSession } from "./session.ts";
 
-const TOOLS: readonly ModelTool[] = ["bash", "read", "write"].map((name) => ({
-  name,
-  description: `the tool ${name}`,
-  input_schema: { type: "object", additionalProperties: true },
-}));
+const TOOLS = ["bash", "read", "write"];
 
 /**
  * Everything a brain works with, in one process: a real store on a file, the strict model double over
@@ -49,6 +47,8 @@ export interface BrainWorld extends AsyncDisposable {
   /** A session whose log begins with these events. */
   sessionWith(log: readonly LogEvent[]): Promise<SessionKey>;
   send(key: SessionKey, ...events: readonly ("interrupt" | string)[]): Promise<void>;
+  /** Posts events as a client does, with the API's own checks; rejects with its refusal. */
+  post(key: SessionKey, ...events: readonly ClientEventParams[]): Promise<void>;
   log(key: SessionKey): Promise<readonly LogEvent[]>;
   /** Resolves once the log is as wanted; looks again whenever something is committed. */
   until(key: SessionKey, isReached: (log: readonly LogEvent[]) => boolean): Promise<void>;
@@ -63,6 +63,8 @@ export async function createBrainWorld(options: {
   readonly tools: Readonly<Record<string, MemoryTool>>;
   /** One that jumps to whatever is waited for, unless given. */
   readonly clock?: Clock;
+  /** Names of the tools that are offered, as `testTool` takes them; three ordinary ones unless given. */
+  readonly offered?: readonly string[];
   /** The default ones, unless given. */
   readonly policies?: Policies;
   /** Ids count from here, so that they do not meet those of a log that was recorded. */
@@ -83,7 +85,7 @@ export async function createBrainWorld(options: {
     clock,
     policies: options.policies ?? DEFAULT_POLICIES,
     findModel: () => undefined,
-    toolsOf: () => TOOLS,
+    toolsOf: () => (options.offered ?? TOOLS).flatMap((name) => testTool(name) ?? []),
     random: () => 0,
     newId: (prefix) => {
       ids += 1;
@@ -98,6 +100,9 @@ export async function createBrainWorld(options: {
     newSession: () => newSession(world),
     sessionWith: (log) => sessionWith(world, log),
     send: (key, ...events) => send(world, key, events),
+    post: async (key, ...events) => {
+      await store.write((tx) => sendEvents(tx, key, { events, isWatched: false }));
+    },
     log: (key) => store.events.getEvents(key, { limit: 10_000 }),
     until: (key, isReached) => until(world, key, isReached),
     idle: (key) => until(world, key, (log) => log.at(-1)?.type === "session.status_idle"),

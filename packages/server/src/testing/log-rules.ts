@@ -28,10 +28,16 @@ export function comparableLog(events: readonly LogEvent[]): readonly unknown[] {
   );
   const names = new Map<string, string>();
   for (const event of events) {
-    if (event.type === "agent.tool_use") names.set(event.id, JSON.stringify(event.public.input));
+    if (isCall(event)) names.set(event.id, JSON.stringify(event.public.input));
   }
   const kept = events.filter((event) => !lost.has(event.id));
   return sortedRuns(kept.map((event) => comparable(event, names)));
+}
+
+const NO_CALL: { tool_use_id?: string; custom_tool_use_id?: string } = {};
+
+function isCall(event: LogEvent) {
+  return event.type === "agent.tool_use" || event.type === "agent.custom_tool_use";
 }
 
 function comparable(event: LogEvent, names: ReadonlyMap<string, string>): { sort: string } {
@@ -47,11 +53,25 @@ function comparable(event: LogEvent, names: ReadonlyMap<string, string>): { sort
     }
     case "span.model_request_end":
       return { sort: "", ...{ type: event.type, usage: event.public.model_usage } };
+    case "user.tool_confirmation":
+    case "user.custom_tool_result": {
+      const { tool_use_id, custom_tool_use_id, ...said } = { ...NO_CALL, ...event.public };
+      const call = names.get(tool_use_id ?? custom_tool_use_id ?? "") ?? "";
+      return { sort: "", ...{ type: event.type, call, said } };
+    }
+    case "session.thread_status_idle":
+    case "session.status_idle": {
+      const { stop_reason } = event.public;
+      if (stop_reason.type !== "requires_action") break;
+      const calls = stop_reason.event_ids.map((id) => names.get(id) ?? "");
+      return { sort: "", ...{ type: event.type, calls } };
+    }
     case "session.usage":
       return { sort: "", ...{ type: event.type } };
     default:
-      return { sort: "", ...{ type: event.type, public: event.public } };
+      break;
   }
+  return { sort: "", ...{ type: event.type, public: event.public } };
 }
 
 /** Sorts each run of neighbouring tool events, and leaves the rest in its place. */
@@ -90,10 +110,12 @@ function unanswered(events: readonly LogEvent[]): readonly string[] {
   );
   // The calls of a response that was cut off were never to be run.
   const uses = events.filter((event) => {
-    return event.type === "agent.tool_use" && answeredRequests.has(event.private.request);
+    const isUse = event.type === "agent.tool_use" || event.type === "agent.custom_tool_use";
+    return isUse && answeredRequests.has(event.private.request);
   });
   return uses.flatMap(({ id }) => {
     const results = events.filter((event) => {
+      if (event.type === "user.custom_tool_result") return event.public.custom_tool_use_id === id;
       return event.type === "agent.tool_result" && event.public.tool_use_id === id;
     });
     return results.length === 1 ? [] : [`call ${id} has ${results.length} results`];

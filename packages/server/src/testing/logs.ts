@@ -4,6 +4,7 @@ import { requestEnded } from "../core/harness/request-end.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import type { ModelBlock } from "../core/ports/model.ts";
 import type { EventDraft, InboxEvent, LogEvent } from "../core/session/log-event.ts";
+import type { OfferedTool } from "../core/tools/offered-tools.ts";
 
 /** Logs made by hand, with ids that count, for tests of what is pure. */
 export const THREAD = "sthr_1";
@@ -75,12 +76,28 @@ export function responded(
     {
       requestId,
       previewId: () => undefined,
-      isOffered: (name) => name !== "forbidden",
+      toolOf: testTool,
       goOns: 0,
       policies: DEFAULT_POLICIES,
     },
     drafting,
   );
+}
+
+/** Any tool there is but `forbidden`; names that begin with `ask_` and `client_` say how they are run. */
+export function testTool(name: string): OfferedTool | undefined {
+  if (name === "forbidden") return undefined;
+  const definition = {
+    name,
+    description: `the tool ${name}`,
+    input_schema: { type: "object" as const, additionalProperties: true },
+  };
+  if (name.startsWith("client_")) return { runBy: "client", definition };
+  return {
+    runBy: "hands",
+    policy: name.startsWith("ask_") ? "always_ask" : "always_allow",
+    definition,
+  };
 }
 
 export function requestLost(drafting: Drafting, requestId = "start_1"): EventDraft {

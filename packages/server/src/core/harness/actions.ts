@@ -33,8 +33,12 @@ export type Action =
 export type Step =
   /** Take up what waits in the inbox and start a model request with it. */
   | { readonly type: "ask"; readonly attempt: number }
-  /** Answer calls that policy refused. */
-  | { readonly type: "deny_calls"; readonly callIds: readonly string[] }
+  /** Answer calls that policy or the user refused. */
+  | { readonly type: "refuse_calls"; readonly callIds: readonly string[] }
+  /** A call that was waited for may run. */
+  | { readonly type: "resume" }
+  /** Only the client can go on: tell it what is waited for. */
+  | { readonly type: "require_action" }
   /** Close what is open and was not sent anywhere, because the user interrupted. */
   | {
       readonly type: "interrupt_open";

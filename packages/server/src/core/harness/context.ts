@@ -1,10 +1,10 @@
-import type { ResultBlock } from "@drover/api";
+import type { MessageBlock } from "@drover/api";
 import type { ModelBlock, ModelMessage } from "../ports/model.ts";
 import type { EventType, LogEvent, LogEventOf, ModelOrigin } from "../session/log-event.ts";
 import { noteAfter } from "./notes.ts";
+import { type CallAnswer, callAnswers, resultBlock } from "./result-blocks.ts";
 import { tamed } from "./tame.ts";
 import { withUsableCalls } from "./usable-calls.ts";
-import { isBlank } from "./verdict.ts";
 
 /** The events that a context is built from; the rest of the log is never read for it. */
 export const CONTEXT_TYPES = [
@@ -13,6 +13,8 @@ export const CONTEXT_TYPES = [
   "agent.thinking",
   "agent.tool_use",
   "agent.tool_result",
+  "agent.custom_tool_use",
+  "user.custom_tool_result",
   "agent.thread_context_compacted",
   "drover.forked",
   "span.model_request_end",
@@ -35,7 +37,7 @@ type Exchange =
   | {
       kind: "response";
       response: Response;
-      results: ReadonlyMap<string, LogEventOf<"agent.tool_result">>;
+      results: ReadonlyMap<string, CallAnswer>;
       /** What the model is told after it. */
       note: string | undefined;
     };
@@ -47,11 +49,7 @@ interface Response {
 }
 
 function exchanges(events: readonly LogEvent[]): readonly Exchange[] {
-  const results = new Map<string, LogEventOf<"agent.tool_result">>();
-  for (const event of events) {
-    if (event.type !== "agent.tool_result") continue;
-    if (!results.has(event.public.tool_use_id)) results.set(event.public.tool_use_id, event);
-  }
+  const results = callAnswers(events);
   const list: Exchange[] = [];
   let open: (ModelOrigin & { callId?: string })[] = [];
   for (const event of events) {
@@ -72,6 +70,7 @@ function exchanges(events: readonly LogEvent[]): readonly Exchange[] {
         open.push(event.private);
         break;
       case "agent.tool_use":
+      case "agent.custom_tool_use":
         open.push({ ...event.private, callId: event.id });
         break;
       case "span.model_request_end":
@@ -89,7 +88,7 @@ function exchanges(events: readonly LogEvent[]): readonly Exchange[] {
 function closedResponse(
   end: LogEventOf<"span.model_request_end">,
   parts: readonly (ModelOrigin & { callId?: string })[],
-  results: ReadonlyMap<string, LogEventOf<"agent.tool_result">>,
+  results: ReadonlyMap<string, CallAnswer>,
 ): readonly Exchange[] {
   if (end.private.outcome !== "response") return [];
   const own = parts.filter((part) => part.request === end.public.model_request_start_id);
@@ -111,7 +110,11 @@ function exchangeMessages(exchange: Exchange): readonly ModelMessage[] {
   const blocks = withoutTrailingThinking(exchange.response.blocks);
   const answers = blocks
     .filter((block) => block.type === "tool_use")
-    .map((block) => toolResult(block, exchange));
+    .map((block) => {
+      const id = String(block["id"]);
+      const callId = exchange.response.callIds.get(id);
+      return resultBlock(id, callId === undefined ? undefined : exchange.results.get(callId));
+    });
   const notes = exchange.note === undefined ? [] : [{ type: "text", text: exchange.note }];
   // What is empty goes when neighbours are merged.
   return [
@@ -120,39 +123,8 @@ function exchangeMessages(exchange: Exchange): readonly ModelMessage[] {
   ];
 }
 
-function toolResult(
-  toolUse: ModelBlock,
-  exchange: Extract<Exchange, { kind: "response" }>,
-): ModelBlock {
-  const id = String(toolUse["id"]);
-  const callId = exchange.response.callIds.get(id);
-  const event = callId === undefined ? undefined : exchange.results.get(callId);
-  if (event === undefined) {
-    // Only in a log that was cut off before the answer; the API takes no call without one.
-    const text = "No result of this call was recorded.";
-    return {
-      type: "tool_result",
-      tool_use_id: id,
-      content: [{ type: "text", text }],
-      is_error: true,
-    };
-  }
-  const content = (event.public.content ?? []).map(toModelBlock).filter((block) => {
-    return block.type !== "text" || !isBlank(block);
-  });
-  const isError = event.public.is_error === true;
-  // The API takes no error without a word.
-  if (isError && content.length === 0) content.push({ type: "text", text: "(no output)" });
-  return {
-    type: "tool_result",
-    tool_use_id: id,
-    ...(content.length > 0 && { content }),
-    ...(isError && { is_error: true }),
-  };
-}
-
 /** Wire content is Messages API content; only characters that JSON cannot carry are replaced. */
-function toModelBlock(block: ResultBlock): ModelBlock {
+function toModelBlock(block: MessageBlock): ModelBlock {
   return tamed(block);
 }
 

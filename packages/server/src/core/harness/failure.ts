@@ -66,7 +66,7 @@ export function giveUpDrafts(
     // A turn that could not even begin begins here, so that it can be seen to end.
     ...runningDrafts(state, drafting),
     ...lostRequestDrafts(state, drafting),
-    ...open.map((call) => abandonedResult(drafting, call.id)),
+    ...open.map((call) => abandonedResult(drafting, call)),
     sessionError(
       drafting,
       { type: "unknown_error", message: error.message, retry_status: { type: "exhausted" } },

@@ -38,7 +38,7 @@ export function closingDrafts(state: SessionState, drafting: Drafting): Closing 
     // What is open in a session that shows as idle ends in a turn, as everything does.
     ...(state.status === "idle" ? runningDrafts(state, drafting) : []),
     ...lostRequestDrafts(state, drafting),
-    ...calls.map((call) => notCarriedResult(drafting, call.id)),
+    ...calls.map((call) => notCarriedResult(drafting, call)),
   ];
   const closed = folded(state, ends, drafting);
   const ending = threadState(closed, drafting.threadId).ending ?? END_TURN;

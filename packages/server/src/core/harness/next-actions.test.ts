@@ -154,7 +154,7 @@ describe("a running turn", () => {
   test("answers a call of a tool that is not offered without running it", () => {
     const drafting = testDrafting();
     const log = [...startedTurn(drafting), ...responded(drafting, [toolUse("a", "forbidden")])];
-    expect(actions(log)).toMatchObject([{ step: { type: "deny_calls", callIds: callsOf(log) } }]);
+    expect(actions(log)).toMatchObject([{ step: { type: "refuse_calls", callIds: callsOf(log) } }]);
   });
 
   test("ends with a visible error when it has made too many requests", () => {

@@ -1,8 +1,8 @@
 import type { InboxEvent } from "../session/log-event.ts";
 import type { OpenCall, SessionState, ThreadState } from "../session/state.ts";
-import { threadState } from "../session/state.ts";
-import { isSerialTool } from "../tools/serial.ts";
+import { isTurnOpen, threadState } from "../session/state.ts";
 import type { Action, Step } from "./actions.ts";
+import { callActions } from "./open-calls.ts";
 import type { Policies } from "./policies.ts";
 
 /**
@@ -25,11 +25,7 @@ export function nextActions(
   if (thread.request !== null) {
     return [{ kind: "call_model", id: `request:${thread.request.id}`, request: thread.request }];
   }
-  const denied = thread.calls.filter((call) => !call.allowed && !call.answered);
-  if (denied.length > 0) {
-    return append({ type: "deny_calls", callIds: denied.map((call) => call.id) });
-  }
-  if (thread.calls.some((call) => !call.answered)) return openCalls(thread.calls);
+  if (thread.calls.some((call) => !call.answered)) return callActions(state, thread);
   return turnStep(state, thread, inbox, policies);
 }
 
@@ -42,7 +38,7 @@ function startsBefore(
   inbox: readonly InboxEvent[],
   interrupt: InboxEvent,
 ): boolean {
-  if (thread.status !== "idle") return false;
+  if (isTurnOpen(thread)) return false;
   return inbox.some((event) => event.type === "user.message" && event.arrival < interrupt.arrival);
 }
 
@@ -78,21 +74,8 @@ function turnStep(
     if (thread.rounds >= policies.roundsMax) return append({ type: "exceed_rounds" });
     return append({ type: "ask", attempt: thread.failures + 1 });
   }
-  const isRunning = thread.status !== "idle" || state.status !== "idle";
-  return isRunning ? append({ type: "end_turn" }) : [];
-}
-
-/** Serial tools one after another in the order of the response, all others at once. */
-function openCalls(calls: readonly OpenCall[]): readonly Action[] {
-  const open = calls.filter((call) => !call.answered);
-  const firstSerial = open.find((call) => isSerialTool(call.name));
-  return open
-    .filter((call) => !isSerialTool(call.name) || call === firstSerial)
-    .map((call) =>
-      call.started === null
-        ? { kind: "start_call", id: `start:${call.id}`, callId: call.id }
-        : { kind: "await_call", id: `call:${call.id}`, callId: call.id, ...call.started },
-    );
+  const isOpen = isTurnOpen(thread) || state.status !== "idle";
+  return isOpen ? append({ type: "end_turn" }) : [];
 }
 
 function cancelCall(callId: string, started: NonNullable<OpenCall["started"]>): Action {

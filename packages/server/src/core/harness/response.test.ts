@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { responded, testDrafting, text, thinking, toolUse } from "../../testing/logs.ts";
+import { responded, testDrafting, testTool, text, thinking, toolUse } from "../../testing/logs.ts";
 import type { ModelBlock } from "../ports/model.ts";
 import { DEFAULT_POLICIES } from "./policies.ts";
 import { responseDrafts } from "./response.ts";
@@ -39,7 +39,7 @@ describe("responseDrafts", () => {
       {
         requestId: "start_1",
         previewId: () => undefined,
-        isOffered: () => true,
+        toolOf: testTool,
         goOns: 0,
         policies: DEFAULT_POLICIES,
       },
@@ -73,7 +73,7 @@ describe("responseDrafts", () => {
       {
         requestId: "start_1",
         previewId: (index) => ["preview_0", "preview_1", "preview_1"][index],
-        isOffered: () => true,
+        toolOf: testTool,
         goOns: 0,
         policies: DEFAULT_POLICIES,
       },

@@ -2,8 +2,10 @@ import type { TextBlock } from "@drover/api";
 import { isRecord } from "../../lib/is-record.ts";
 import type { ModelBlock, ModelOutcome } from "../ports/model.ts";
 import type { EventDraft, ModelOrigin } from "../session/log-event.ts";
+import type { OfferedTool } from "../tools/offered-tools.ts";
 import { type Drafting, draft, sessionError } from "./drafting.ts";
 import { stalledError } from "./notes.ts";
+import { type Judgement, permissionOf } from "./permission.ts";
 import type { Policies } from "./policies.ts";
 import { requestEnded } from "./request-end.ts";
 import { unreadableResult } from "./results.ts";
@@ -17,8 +19,10 @@ export interface ResponseContext {
   readonly requestId: string;
   /** The id that was previewed for the event of a block; undefined if none was. */
   readonly previewId: (blockIndex: number) => string | undefined;
-  /** True if the agent may use the tool. */
-  readonly isOffered: (toolName: string) => boolean;
+  /** The agent's tool of this name; undefined if it has none, or may not use it. */
+  readonly toolOf: (toolName: string) => OfferedTool | undefined;
+  /** What was judged of calls, by the index of their block. */
+  readonly judgements?: ReadonlyMap<number, Judgement>;
   /** Responses in a row before this one that brought its turn no further. */
   readonly goOns: number;
   readonly policies: Policies;
@@ -130,14 +134,12 @@ function runDraft(
   const { requestId: request, previewId } = context;
   const origin: ModelOrigin = { request, blocks: run.blocks };
   const given = run.blocks.map(({ index }) => previewId(index)).find((id) => id !== undefined);
-  const [first] = run.blocks;
   switch (run.kind) {
     case "thinking":
       return draft(drafting, "agent.thinking", { public: {}, private: origin }, given);
     case "tool_use": {
-      const isRefused = unreadableIn(response, run) !== undefined;
-      const body = { public: toolUse(first?.block, isRefused, context), private: origin };
-      return draft(drafting, "agent.tool_use", body, given);
+      const isReadable = unreadableIn(response, run) === undefined;
+      return callDraft(origin, isReadable, context, { drafting, given });
     }
     default: {
       const content = run.blocks.map(({ block }): TextBlock => {
@@ -148,15 +150,24 @@ function runDraft(
   }
 }
 
-/** `isRefused` before any policy is asked: then, as for a tool that is not offered, there is no evaluation. */
-function toolUse(block: ModelBlock | undefined, isRefused: boolean, context: ResponseContext) {
-  const name = String(block?.["name"]);
-  const input = isRecord(block?.["input"]) ? block["input"] : {};
-  if (isRefused || !context.isOffered(name)) {
-    return { name, input, evaluated_permission: "deny" as const };
+/** Unreadable is refused before any policy is asked: then, as for a tool there is not, without an evaluation. */
+function callDraft(
+  origin: ModelOrigin,
+  isReadable: boolean,
+  context: ResponseContext,
+  { drafting, given }: { drafting: Drafting; given: string | undefined },
+): EventDraft {
+  const [called] = origin.blocks;
+  const name = String(called?.block["name"]);
+  const input = isRecord(called?.block["input"]) ? called.block["input"] : {};
+  const tool = isReadable ? context.toolOf(name) : undefined;
+  if (tool?.runBy === "client") {
+    const body = { public: { name, input }, private: origin };
+    return draft(drafting, "agent.custom_tool_use", body, given);
   }
-  const evaluation = { type: "always_allow" as const };
-  return { name, input, evaluated_permission: "allow" as const, evaluation };
+  const judgement = called && context.judgements?.get(called.index);
+  const body = { public: { name, input, ...permissionOf(tool, judgement) }, private: origin };
+  return draft(drafting, "agent.tool_use", body, given);
 }
 
 /** Some servers repeat an id within a response; every call must have one of its own to be answered. */

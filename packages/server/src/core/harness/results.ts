@@ -1,21 +1,25 @@
 import type { ResultBlock } from "@drover/api";
+import { isBlankText } from "../blank-text.ts";
 import { unreachable } from "../errors.ts";
 import type { CallOutcome } from "../ports/hands.ts";
 import type { UnreadableInput } from "../ports/model.ts";
 import type { EventDraft, ResultOrigin } from "../session/log-event.ts";
+import type { OpenCall } from "../session/state.ts";
 import { type Drafting, draft } from "./drafting.ts";
 import { unreadableInputText } from "./notes.ts";
 
 /** The hosted service's own words, which clients and models may know. */
 const INTERRUPTED = "Tool execution was interrupted before completion. Please retry.";
 
+type AnyCall = Pick<OpenCall, "id" | "kind">;
+
 export function interruptedResult(drafting: Drafting, callId: string): EventDraft {
   return errorResult(drafting, callId, INTERRUPTED, { reason: "interrupted" });
 }
 
-export function deniedResult(drafting: Drafting, callId: string): EventDraft {
-  const text = "This tool is not available to the agent. The call was not run.";
-  return errorResult(drafting, callId, text, { reason: "denied" });
+/** Answers a call that was not sent anywhere, whoever was to run it. */
+export function unsentResult(drafting: Drafting, call: AnyCall): EventDraft {
+  return closingResult(drafting, call, INTERRUPTED, { reason: "interrupted" });
 }
 
 /** The model sent something that is no input, which is answered before anything else is asked. */
@@ -28,16 +32,31 @@ export function unreadableResult(
 }
 
 /** The turn is being given up; what the call has done or will do is not known. */
-export function abandonedResult(drafting: Drafting, callId: string): EventDraft {
+export function abandonedResult(drafting: Drafting, call: AnyCall): EventDraft {
   const text = "The turn failed before this call was answered. Its outcome is unknown.";
-  return errorResult(drafting, callId, text, { reason: "turn_failed" });
+  return closingResult(drafting, call, text, { reason: "turn_failed" });
+}
+
+/** What the model is told of a call that policy or the user refused. */
+export function refusedResult(drafting: Drafting, call: OpenCall): EventDraft {
+  if (call.confirmation?.result === "deny") {
+    const { message } = call.confirmation;
+    const said = message === null || isBlankText(message) ? "" : ` The user said: ${message}`;
+    const text = `The user rejected this call. It was not run.${said}`;
+    return errorResult(drafting, call.id, text, { reason: "rejected" });
+  }
+  const text =
+    call.permission === "deny"
+      ? "This call was judged to go beyond what the user asked for, or to do harm. It was not run."
+      : "This tool is not available to the agent. The call was not run.";
+  return errorResult(drafting, call.id, text, { reason: "denied" });
 }
 
 /** The call belongs to the session that this one was made from; nothing of it happens here. */
-export function notCarriedResult(drafting: Drafting, callId: string): EventDraft {
+export function notCarriedResult(drafting: Drafting, call: AnyCall): EventDraft {
   const text =
     "This call was still open where the session was copied from. It was not carried over: it does not run here, and its result is not known.";
-  return errorResult(drafting, callId, text, { reason: "not_carried" });
+  return closingResult(drafting, call, text, { reason: "not_carried" });
 }
 
 /** No hands could be had, so the call was never sent. */
@@ -69,6 +88,21 @@ export function callResult(
     default:
       return unreachable(outcome);
   }
+}
+
+/** What the client was to run is answered in its place, so that it sees that nothing waits any more. */
+function closingResult(
+  drafting: Drafting,
+  { id, kind }: AnyCall,
+  text: string,
+  origin: ResultOrigin,
+): EventDraft {
+  if (kind === "hands") return errorResult(drafting, id, text, origin);
+  const content: ResultBlock[] = [{ type: "text", text }];
+  return draft(drafting, "user.custom_tool_result", {
+    public: { custom_tool_use_id: id, content, is_error: true },
+    private: origin,
+  });
 }
 
 function errorResult(

@@ -1,6 +1,13 @@
 import { unreachable } from "../errors.ts";
 import type { EventDraft, InboxEvent } from "../session/log-event.ts";
-import { type Ending, type SessionState, threadState } from "../session/state.ts";
+import {
+  type Ending,
+  isTurnOpen,
+  type OpenCall,
+  type SessionState,
+  type ThreadState,
+  threadState,
+} from "../session/state.ts";
 import type { Step } from "./actions.ts";
 import {
   bare,
@@ -11,8 +18,9 @@ import {
   threadStatus,
   usageDraft,
 } from "./drafting.ts";
+import { isToldOf, waitingIds } from "./open-calls.ts";
 import { requestEnded } from "./request-end.ts";
-import { deniedResult, interruptedResult } from "./results.ts";
+import { refusedResult, unsentResult } from "./results.ts";
 
 export const END_TURN: Ending = { stop_reason: { type: "end_turn" }, stop_details: null };
 
@@ -26,10 +34,14 @@ export function stepDrafts(
   switch (step.type) {
     case "ask":
       return ask(step.attempt, state, inbox, drafting);
-    case "deny_calls":
-      return step.callIds.map((callId) => deniedResult(drafting, callId));
+    case "refuse_calls":
+      return openCalls(step.callIds, state, drafting).map((call) => refusedResult(drafting, call));
+    case "resume":
+      return runningDrafts(state, drafting);
+    case "require_action":
+      return idleDrafts(requiredAction(threadState(state, drafting.threadId)), state, drafting);
     case "interrupt_open":
-      return interruptOpen(step, drafting);
+      return interruptOpen(step, state, drafting);
     case "interrupt":
       return interrupt(step.eventId, state, inbox, drafting);
     case "exceed_rounds":
@@ -81,13 +93,28 @@ function ask(
 
 function interruptOpen(
   step: Extract<Step, { type: "interrupt_open" }>,
+  state: SessionState,
   drafting: Drafting,
 ): readonly EventDraft[] {
   const end =
     step.requestId === undefined
       ? []
       : [requestEnded(drafting, step.requestId, { outcome: "interrupted" })];
-  return [...end, ...step.callIds.map((callId) => interruptedResult(drafting, callId))];
+  const calls = openCalls(step.callIds, state, drafting);
+  return [...end, ...calls.map((call) => unsentResult(drafting, call))];
+}
+
+function openCalls(
+  ids: readonly string[],
+  state: SessionState,
+  drafting: Drafting,
+): readonly OpenCall[] {
+  return threadState(state, drafting.threadId).calls.filter(({ id }) => ids.includes(id));
+}
+
+function requiredAction(thread: ThreadState): Ending {
+  const event_ids = [...waitingIds(thread)];
+  return { stop_reason: { type: "requires_action", event_ids }, stop_details: null };
 }
 
 function interrupt(
@@ -97,7 +124,7 @@ function interrupt(
   drafting: Drafting,
 ): readonly EventDraft[] {
   const events = inbox.filter((event) => event.id === eventId).map(taken);
-  if (threadState(state, drafting.threadId).status === "idle") return events;
+  if (!isTurnOpen(threadState(state, drafting.threadId))) return events;
   return [...events, ...idleDrafts(END_TURN, state, drafting)];
 }
 
@@ -112,16 +139,22 @@ function endTurn(
   return [...flushed, ...idleDrafts(ending, state, drafting)];
 }
 
-/** `session.status_idle` is the last event of a turn: clients stop reading there. */
+/**
+ * `session.status_idle` is the last event of a turn, or of its part up to where the client has to act:
+ * clients stop reading there.
+ */
 export function idleDrafts(
   ending: Ending,
   state: SessionState,
   drafting: Drafting,
 ): readonly EventDraft[] {
   const thread = threadState(state, drafting.threadId);
+  // Only in a log that was cut off in the middle of these was the first of them said alone.
+  const isSaid =
+    ending.stop_reason.type === "requires_action" ? isToldOf(thread) : !isTurnOpen(thread);
   const names = { session_thread_id: drafting.threadId, agent_name: drafting.agentName };
   return [
-    ...(thread.status === "idle"
+    ...(isSaid
       ? []
       : [
           draft(drafting, "session.thread_status_idle", {

@@ -4,6 +4,7 @@ import {
   committed,
   startedTurn,
   testDrafting,
+  testTool,
   text,
   thinking,
   toolUse,
@@ -83,7 +84,7 @@ function turnWith(given: Response, goOns: number, policies: Policies) {
   const drafting = testDrafting();
   const drafts = responseDrafts(
     given,
-    { requestId: "start_1", previewId: () => undefined, isOffered: () => true, goOns, policies },
+    { requestId: "start_1", previewId: () => undefined, toolOf: testTool, goOns, policies },
     drafting,
   );
   const log = committed([...startedTurn(drafting), ...drafts]);

@@ -124,6 +124,27 @@ function testReleasing(open: OpenStore): void {
     await expect(release(1)).rejects.toThrow(LeaseLostError);
   });
 
+  test("releases a session over input that its holder has seen and leaves to wait", async () => {
+    await using world = await open();
+    const { store } = world;
+    const claim = await claimedSession(store);
+    const accept = () => store.write((tx) => tx.events.accept(claim, [message("for later")]));
+    const [first] = await accept();
+    const [second] = await accept();
+    const release = (seenArrival: number | undefined) =>
+      store.write((tx) =>
+        tx.queue.release({ ...claim, seenSeq: 0, seenArrival: seenArrival ?? 0, wakeAt: null }),
+      );
+    expect(await release(0)).toBe(false);
+    expect(await release(first?.arrival)).toBe(false);
+    expect(await release(second?.arrival)).toBe(true);
+    expect(await store.events.getInbox(claim)).toHaveLength(2);
+    const again = { holder: "other", leaseMs: null, limit: 10 };
+    expect(await store.write((tx) => tx.queue.claim(again))).toEqual([]);
+    await accept();
+    expect(await store.write((tx) => tx.queue.claim(again))).toHaveLength(1);
+  });
+
   test("does not release a session to sleep over a receipt it has not seen", async () => {
     await using world = await open();
     const { store } = world;

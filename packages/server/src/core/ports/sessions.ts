@@ -158,12 +158,17 @@ export interface SessionQueue {
   renew(request: { holder: string; leaseMs: number }): Promise<readonly SessionKey[]>;
   /**
    * Gives the session back, due again at `wakeAt` (RFC 3339) or not at all (null). With null it
-   * answers false, and keeps the lease, if there is input in the inbox, an event after `seenSeq`, or
-   * a `wake` since the claim or the last false: look again first. Rejects with `LeaseLostError` if it
-   * is no longer held.
+   * answers false, and keeps the lease, if there is input in the inbox that arrived after
+   * `seenArrival` (0 unless given: any), an event after `seenSeq`, or a `wake` since the claim or the
+   * last false: look again first. Rejects with `LeaseLostError` if it is no longer held.
    */
   release(
-    request: SessionKey & { epoch: number; seenSeq: number; wakeAt: string | null },
+    request: SessionKey & {
+      epoch: number;
+      seenSeq: number;
+      seenArrival?: number;
+      wakeAt: string | null;
+    },
   ): Promise<boolean>;
   /** Makes the session due at once. */
   wake(key: SessionKey): Promise<void>;

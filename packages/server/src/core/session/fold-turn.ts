@@ -1,6 +1,6 @@
 import { unreachable } from "../errors.ts";
 import type { EventDraft } from "./log-event.ts";
-import type { ThreadState } from "./state.ts";
+import { isTurnOpen, type ThreadState } from "./state.ts";
 
 type TurnEvent = Extract<
   EventDraft,
@@ -27,7 +27,7 @@ export function foldTurnEvent(thread: ThreadState, draft: TurnEvent): ThreadStat
     case "system.message":
       return thread;
     case "user.interrupt":
-      return thread.status === "idle"
+      return !isTurnOpen(thread)
         ? thread
         : {
             ...thread,
@@ -51,14 +51,19 @@ export function foldTurnEvent(thread: ThreadState, draft: TurnEvent): ThreadStat
         failingSinceMs: draft.private.since_ms ?? null,
       };
     case "session.thread_status_running":
-      // Seen at the start of a turn, and again when the wait before another attempt is over.
+      // Seen at the start of a turn, and again when a wait is over: before another attempt, or for the
+      // client.
       return thread.status === "rescheduling"
         ? { ...thread, status: "running", retry: null }
-        : { ...thread, status: "running" };
+        : { ...thread, status: "running", blockedOn: null };
     case "session.thread_status_rescheduled":
       return { ...thread, status: "rescheduling" };
-    case "session.thread_status_idle":
-      return turnOver(thread, "idle");
+    case "session.thread_status_idle": {
+      const { stop_reason: reason } = draft.public;
+      return reason.type === "requires_action"
+        ? { ...thread, status: "idle", blockedOn: reason.event_ids }
+        : turnOver(thread, "idle");
+    }
     case "session.thread_status_terminated":
       return turnOver(thread, "terminated");
     default:
@@ -76,6 +81,7 @@ function turnOver(thread: ThreadState, status: "idle" | "terminated"): ThreadSta
     status,
     request: null,
     calls: [],
+    blockedOn: null,
     pending: false,
     retry: null,
     failures: 0,

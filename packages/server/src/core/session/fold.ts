@@ -34,6 +34,9 @@ export function foldDraft(
       return foldRequestEvent(state, thread, draft);
     case "agent.tool_use":
     case "agent.tool_result":
+    case "agent.custom_tool_use":
+    case "user.custom_tool_result":
+    case "user.tool_confirmation":
     case "drover.call_started":
       return withThread(state, draft.thread_id, foldToolEvent(thread, draft));
     case "agent.thread_context_compacted":
@@ -58,8 +61,6 @@ export function foldDraft(
       return stopped(state, "terminated", now);
     case "drover.forked":
       return resumed(state, draft.private.until, now);
-    case "user.tool_confirmation":
-    case "user.custom_tool_result":
     case "user.tool_result":
     case "session.updated":
     case "session.usage":

@@ -34,8 +34,11 @@ export interface ResultOrigin {
     | "lost"
     | "interrupted"
     | "unavailable"
+    /** By policy. */
     | "denied"
     | "unreadable"
+    /** By the user. */
+    | "rejected"
     | "turn_failed"
     | "not_carried";
   readonly hand_id?: string;
@@ -50,13 +53,15 @@ export interface EventBodies {
   "user.message": Entry<Body<UserMessageParams>>;
   "user.interrupt": Entry<Body<UserInterruptParams>>;
   "user.tool_confirmation": Entry<Body<UserToolConfirmationParams>>;
-  "user.custom_tool_result": Entry<Body<UserCustomToolResultParams>>;
+  /** With an origin if the server answered in place of the client. */
+  "user.custom_tool_result": Entry<Body<UserCustomToolResultParams>, Empty | ResultOrigin>;
   "user.tool_result": Entry<Body<UserToolResultParams>>;
   "system.message": Entry<Body<SystemMessageParams>>;
   "agent.message": Entry<Shown<"agent.message">, ModelOrigin>;
   "agent.thinking": Entry<Empty, ModelOrigin>;
   "agent.tool_use": Entry<Shown<"agent.tool_use">, ModelOrigin>;
   "agent.tool_result": Entry<Shown<"agent.tool_result">, ResultOrigin>;
+  "agent.custom_tool_use": Entry<Shown<"agent.custom_tool_use">, ModelOrigin>;
   /** `summary` stands for everything before it when the context is built. */
   "agent.thread_context_compacted": Entry<Empty, { readonly summary: readonly ModelBlock[] }>;
   "session.status_running": Entry<Empty>;

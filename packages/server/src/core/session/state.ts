@@ -23,6 +23,11 @@ export interface ThreadState {
   readonly request: OpenRequest | null;
   /** Tool calls of the newest response, in its order, until all of them are answered. */
   readonly calls: readonly OpenCall[];
+  /**
+   * Ids of the calls that the thread was last said to be idle for, waiting for its client; null if it
+   * is not. Its turn is not over: it goes on once they are answered.
+   */
+  readonly blockedOn: readonly string[] | null;
   /** True if there is input or a result that the model has not been asked about. */
   readonly pending: boolean;
   /** Set while the turn waits to ask again. */
@@ -50,15 +55,26 @@ export interface OpenRequest {
 }
 
 export interface OpenCall {
-  /** Id of the `agent.tool_use`. */
+  /** Id of the `agent.tool_use` or `agent.custom_tool_use`. */
   readonly id: string;
   readonly name: string;
-  /** False if policy refused it before it could run. */
-  readonly allowed: boolean;
+  /** Who runs it: the hands, or the client. */
+  readonly kind: "hands" | "client";
+  /**
+   * What its policy said: run it, ask the user, or refuse it. `unavailable` is the refusal of a tool
+   * that the agent does not have, before any policy applied. A call of the client's has no policy.
+   */
+  readonly permission: "allow" | "ask" | "deny" | "unavailable";
+  /** What the user said to a call with permission `ask`; null until then. */
+  readonly confirmation: Confirmation | null;
   readonly answered: boolean;
   /** Where it was sent, once that is journalled. */
   readonly started: { readonly handId: string; readonly handsBoot: string } | null;
 }
+
+export type Confirmation =
+  | { readonly result: "allow" }
+  | { readonly result: "deny"; readonly message: string | null };
 
 export interface Ending {
   readonly stop_reason: StopReason;
@@ -72,6 +88,7 @@ export const IDLE_THREAD: ThreadState = {
   status: "idle",
   request: null,
   calls: [],
+  blockedOn: null,
   pending: false,
   retry: null,
   failures: 0,
@@ -94,6 +111,11 @@ export const NEW_SESSION: SessionState = {
 /** The thread's state; a thread that has not said anything yet is idle. */
 export function threadState(state: SessionState, threadId: string): ThreadState {
   return state.threads[threadId] ?? IDLE_THREAD;
+}
+
+/** True from the first event of a turn to its last, also while it waits for its client. */
+export function isTurnOpen({ status, blockedOn }: ThreadState): boolean {
+  return status === "running" || status === "rescheduling" || blockedOn !== null;
 }
 
 /** The same with another state of one thread. */

@@ -25,6 +25,7 @@ const KNOWN: Readonly<Record<EventType, true>> = {
   "agent.thinking": true,
   "agent.tool_use": true,
   "agent.tool_result": true,
+  "agent.custom_tool_use": true,
   "agent.thread_context_compacted": true,
   "session.status_running": true,
   "session.status_rescheduled": true,

@@ -46,11 +46,6 @@ function cloud(config: object): EnvironmentConfig {
 describe("what cannot be honoured is named", () => {
   test.each<[string, Parameters<typeof parts>[0], string[]]>([
     [
-      "a question before a tool",
-      { agent: toolset({ configs: [{ name: "bash", permission_policy: ask }] }) },
-      ["agent.tools.0 permission_policy always_ask for bash"],
-    ],
-    [
       "a question by default, for each tool without its own policy",
       {
         agent: toolset({
@@ -74,17 +69,6 @@ describe("what cannot be honoured is named", () => {
         },
       },
       ["agent.tools.0 (mcp_toolset for s)"],
-    ],
-    [
-      "a custom tool",
-      {
-        agent: {
-          tools: [
-            { type: "custom", name: "t", description: "d", input_schema: { type: "object" } },
-          ],
-        },
-      },
-      ["agent.tools.0 (custom tool t)"],
     ],
     [
       "delegation",
@@ -155,6 +139,20 @@ describe("what is harmless runs", () => {
   const off = { type: "disabled" };
   test.each<[string, Parameters<typeof parts>[0]]>([
     ["the plain toolset", { agent: toolset({}) }],
+    [
+      "a question before a tool",
+      { agent: toolset({ configs: [{ name: "bash", permission_policy: ask }] }) },
+    ],
+    [
+      "a custom tool",
+      {
+        agent: {
+          tools: [
+            { type: "custom", name: "t", description: "d", input_schema: { type: "object" } },
+          ],
+        },
+      },
+    ],
     [
       "a question before a tool that is off, or that is never offered",
       {

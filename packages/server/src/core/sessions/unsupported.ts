@@ -44,11 +44,11 @@ function unsupportedToolParts(tool: Tool, index: number): string[] {
     case "mcp_toolset":
       return [`agent.tools.${index} (mcp_toolset for ${tool.mcp_server_name})`];
     case "custom":
-      return [`agent.tools.${index} (custom tool ${tool.name})`];
+      return [];
     default:
       return sandboxToolNames.flatMap((name) => {
         const { enabled, permission_policy: policy } = settingsOf(tool, name);
-        if (!enabled || policy.type === "always_allow") return [];
+        if (!enabled || policy.type !== "auto") return [];
         return [`agent.tools.${index} permission_policy ${policy.type} for ${name}`];
       });
   }

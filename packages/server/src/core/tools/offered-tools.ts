@@ -2,9 +2,20 @@ import { z } from "zod";
 import type { ModelTool } from "../ports/model.ts";
 import { BUILTIN_TOOLS } from "./builtin-tools.ts";
 
+/** Who decides whether a call may run: nobody, the user, or a judge. */
+export type PolicyType = "always_allow" | "always_ask" | "auto";
+
+/** A tool that a model is offered, with who runs its calls and who allows them. */
+export type OfferedTool =
+  | { readonly runBy: "hands"; readonly policy: PolicyType; readonly definition: ModelTool }
+  | { readonly runBy: "client"; readonly definition: ModelTool };
+
 const Setting = z.object({
   enabled: z.boolean(),
-  permission_policy: z.object({ type: z.string() }),
+  // A policy that this version does not know is not the one that allows without asking.
+  permission_policy: z.object({
+    type: z.enum(["always_allow", "always_ask", "auto"]).catch("always_ask"),
+  }),
 });
 
 /** The resolved form of `agent_toolset_20260401`, as far as it decides what is offered. */
@@ -14,19 +25,38 @@ const Toolset = z.object({
   configs: z.array(Setting.extend({ name: z.string() })),
 });
 
+const CustomTool = z.object({
+  type: z.literal("custom"),
+  name: z.string(),
+  description: z.string(),
+  input_schema: z.looseObject({ type: z.literal("object") }),
+});
+
+const AnyTool = z.discriminatedUnion("type", [Toolset, CustomTool]);
+
 /**
- * The tools that a model is offered for an agent's resolved `tools`. A tool is left out that is
- * disabled, or whose calls would need an approval that nobody can give yet: what is not offered is
- * not run.
+ * The tools that a model is offered for an agent's resolved `tools`, in their order. What is disabled
+ * or not built is left out, and what is not offered is not run.
  */
-export function offeredTools(tools: readonly unknown[]): readonly ModelTool[] {
-  const toolset = tools
-    .map((tool) => Toolset.safeParse(tool))
-    .find((parsed) => parsed.success)?.data;
-  if (toolset === undefined) return [];
-  return BUILTIN_TOOLS.filter(({ name }) => {
-    const setting = toolset.configs.find((config) => config.name === name);
-    const { enabled, permission_policy } = setting ?? toolset.default_config;
-    return enabled && permission_policy.type === "always_allow";
+export function offeredTools(tools: readonly unknown[]): readonly OfferedTool[] {
+  return tools.flatMap((tool) => {
+    const { data } = AnyTool.safeParse(tool);
+    if (data === undefined) return [];
+    return data.type === "custom" ? [customTool(data)] : builtinTools(data);
   });
+}
+
+function builtinTools(toolset: z.infer<typeof Toolset>): readonly OfferedTool[] {
+  return BUILTIN_TOOLS.flatMap((definition) => {
+    const setting = toolset.configs.find(({ name }) => name === definition.name);
+    const { enabled, permission_policy } = setting ?? toolset.default_config;
+    return enabled ? [{ runBy: "hands", policy: permission_policy.type, definition }] : [];
+  });
+}
+
+function customTool({ name, description, input_schema }: z.infer<typeof CustomTool>): OfferedTool {
+  // The contract has null for what a model's API wants left out.
+  const given = Object.entries(input_schema).filter(([, value]) => value !== null);
+  const schema: ModelTool["input_schema"] = { ...Object.fromEntries(given), type: "object" };
+  return { runBy: "client", definition: { name, description, input_schema: schema } };
 }

@@ -257,9 +257,8 @@ describe("update", () => {
     [
       {
         agent: {
-          tools: [
-            { type: "custom", name: "x", description: "d", input_schema: { type: "object" } },
-          ],
+          tools: [{ type: "mcp_toolset", mcp_server_name: "s" }],
+          mcp_servers: [{ type: "url", name: "s", url: "https://example.com/mcp" }],
         },
       },
       501,

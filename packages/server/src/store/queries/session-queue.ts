@@ -46,7 +46,7 @@ export async function releaseSession(
   tx: SqlTransaction,
   request: Parameters<SessionQueue["release"]>[0],
 ): Promise<boolean> {
-  const { workspaceId, sessionId, epoch, seenSeq, wakeAt } = request;
+  const { workspaceId, sessionId, epoch, seenSeq, seenArrival = 0, wakeAt } = request;
   // A time says when to look again, so nothing can be missed, and the work may be unfinished.
   const guarded = wakeAt === null ? 1 : 0;
   const released = await tx.db.get<{ last_seq: number }>(sql`
@@ -57,7 +57,10 @@ export async function releaseSession(
       and epoch = ${epoch} and lease_holder is not null
       and (${guarded} = 0 or (
         last_seq = ${seenSeq} and woken = 0
-        and not exists (select 1 from inbox i where i.session_key = sessions.session_key)
+        and not exists (
+          select 1 from inbox i
+          where i.session_key = sessions.session_key and i.arrival > ${seenArrival}
+        )
       ))
     returning last_seq`);
   if (released !== undefined) {

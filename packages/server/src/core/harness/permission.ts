@@ -1,0 +1,35 @@
+import type { ToolEvaluation } from "@drover/api";
+import type { OfferedTool } from "../tools/offered-tools.ts";
+
+/** What a judge said to one call, in the contract's words; reason codes are an open set. */
+export type Judgement = Extract<ToolEvaluation, { type: "auto" }>["evaluated_permission"];
+
+/** Said where no judge could be asked, or none could tell: then the user is asked. */
+export const INDETERMINATE: Judgement = { type: "ask", reason_code: "indeterminate" };
+
+/** Whether a call of the hands' may run, and which policy says so. */
+export interface Permission {
+  readonly evaluated_permission: "allow" | "ask" | "deny";
+  /** Absent where the tool is not the agent's, so that no policy applies. */
+  readonly evaluation?: ToolEvaluation;
+}
+
+/** The permission of one call of `tool`; undefined is a tool that the agent does not have. */
+export function permissionOf(
+  tool: Extract<OfferedTool, { runBy: "hands" }> | undefined,
+  judgement: Judgement = INDETERMINATE,
+): Permission {
+  switch (tool?.policy) {
+    case undefined:
+      return { evaluated_permission: "deny" };
+    case "always_allow":
+      return { evaluated_permission: "allow", evaluation: { type: "always_allow" } };
+    case "always_ask":
+      return { evaluated_permission: "ask", evaluation: { type: "always_ask" } };
+    case "auto":
+      return {
+        evaluated_permission: judgement.type,
+        evaluation: { type: "auto", evaluated_permission: judgement },
+      };
+  }
+}
