@@ -149,6 +149,21 @@ describe.concurrent("a model", () => {
     },
   );
 
+  test("whose proxy shows the request's headers tells nobody of the key", async () => {
+    const talk = await Conversation.open(world());
+    const { apiKey } = world().model;
+    const body = `<html><pre>Authorization: Bearer ${apiKey}\nX-Api-Key: ${encodeURIComponent(apiKey)}\n${Buffer.from(`u:${apiKey}`).toString("base64")}</pre> Bad Gateway</html>`;
+    await talk.say(script(failing({ type: "status", status: 502, body, times: 1 }), answer("ok")));
+    const history = await talk.afterTurns(1);
+    const [error] = history.filter(isType("session.error"));
+    expect(error?.error.message).toContain("Bad Gateway");
+    const told = history.filter((event) => event.type !== "user.message");
+    const shown = JSON.stringify(told) + world().log;
+    for (const secret of [apiKey, apiKey.slice(0, 8), Buffer.from(apiKey).toString("base64")]) {
+      expect(shown).not.toContain(secret);
+    }
+  });
+
   test("that breaks off after a tool call never has that call run", async () => {
     const talk = await Conversation.open(world());
     const call = toolCall("bash", { command: "echo once >> times; cat times" });

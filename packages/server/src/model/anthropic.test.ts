@@ -316,7 +316,7 @@ describe("AnthropicModel", () => {
     ]);
     const outcome = await modelOf(api).respond(requestOf("a"), QUIET, new AbortController().signal);
     expect(outcome.type === "failure" && outcome.message).toBe(
-      "The model API answered 401: bad key [redacted], [redacted], Authorization: Bearer [redacted], x-api-key: [redacted]",
+      "The model API answered 401: bad key [redacted], [redacted], Authorization: [redacted], x-api-key: [redacted]",
     );
   });
 

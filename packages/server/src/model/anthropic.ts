@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import type { Model, ModelObserver, ModelOutcome } from "../core/ports/model.ts";
 import type { Secret } from "../lib/secret.ts";
-import { type FailureContext, failureOf } from "./model-failure.ts";
+import { type FailureContext, failureOf, messageScrubber } from "./model-failure.ts";
 import { type ProviderRequest, revealed } from "./provider.ts";
 import { ResponseBuilder } from "./response-builder.ts";
 import { ResponseWatch, type WatchLimits } from "./response-watch.ts";
@@ -36,7 +36,7 @@ export class AnthropicModel implements Model {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     const headers = revealed(options.headers ?? {});
     const secrets = [apiKey, ...Object.values(headers)];
-    this.#failure = { secrets, origin: new URL(options.baseUrl).origin };
+    this.#failure = { scrub: messageScrubber(secrets), origin: new URL(options.baseUrl).origin };
     this.#client = new Anthropic({
       baseURL: options.baseUrl.replace(/\/+(v1\/*)?$/, ""),
       apiKey,

@@ -1,12 +1,11 @@
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import type { ModelFailureKind, ModelOutcome } from "../core/ports/model.ts";
+import { scrubber } from "../lib/scrub.ts";
 import { StreamError } from "./response-builder.ts";
 
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
 
 const MAX_MESSAGE_CHARS = 2_000;
-/** Shorter values of headers, such as a version, are no secrets, and parts of every sentence. */
-const SECRET_CHARS_MIN = 4;
 /** What is longer is told as this; how long is really waited is for the loop to say. */
 const MAX_RETRY_AFTER_MS = 366 * 24 * 60 * 60 * 1_000;
 
@@ -42,10 +41,15 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
 };
 
 export interface FailureContext {
-  /** Taken out of every message: the key and what else is sent to prove who asks. */
-  readonly secrets: readonly string[];
+  /** Takes credentials out of every message: see `messageScrubber`. */
+  readonly scrub: (message: string) => string;
   /** Named where the API cannot be reached. */
   readonly origin: string;
+}
+
+/** For messages of an API that is sent these secrets: the key and what else proves who asks. */
+export function messageScrubber(secrets: readonly string[]): FailureContext["scrub"] {
+  return scrubber(secrets, { lengthMax: MAX_MESSAGE_CHARS });
 }
 
 /** What an exception of the SDK, of `fetch` or of the stream means to the loop. */
@@ -87,7 +91,7 @@ function meaningOf(error: APIError, status: number | undefined): Meaning {
 }
 
 function failure({ kind, retryable }: Meaning, message: string, context: FailureContext): Failure {
-  return { type: "failure", kind, retryable, message: scrubbed(message, context.secrets) };
+  return { type: "failure", kind, retryable, message: context.scrub(message) };
 }
 
 function unreachable(error: APIConnectionError, { origin }: FailureContext): string {
@@ -124,15 +128,4 @@ function retryAfter(headers: Headers | undefined): number | undefined {
 
 function bounded(ms: number): number {
   return Math.round(Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS));
-}
-
-/** Without anything that is or looks like a credential, and of bounded length. */
-function scrubbed(message: string, secrets: readonly string[]): string {
-  const clean = secrets
-    .filter((secret) => secret.length >= SECRET_CHARS_MIN)
-    .reduce((text, secret) => text.replaceAll(secret, "[redacted]"), message)
-    .replace(/sk-ant-[\w-]+/g, "[redacted]")
-    .replace(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, "$1 [redacted]")
-    .replace(/(x-api-key["']?\s*[:=]\s*["']?)[^\s"',}]+/gi, "$1[redacted]");
-  return clean.length > MAX_MESSAGE_CHARS ? `${clean.slice(0, MAX_MESSAGE_CHARS)}…` : clean;
 }

@@ -110,6 +110,34 @@ describe("responseDrafts", () => {
     });
   });
 
+  test("bounds and tames what an API says of itself", () => {
+    const drafts = responseDrafts(
+      {
+        type: "response",
+        blocks: [],
+        stop_reason: "refusal",
+        stop_details: {
+          type: "refusal",
+          category: "c\0".repeat(1_000),
+          explanation: "e".repeat(1e6),
+        },
+        usage: {},
+        request_id: "r".repeat(1_000),
+      },
+      {
+        requestId: "start_1",
+        previewId: () => undefined,
+        toolOf: testTool,
+        goOns: 0,
+        policies: DEFAULT_POLICIES,
+      },
+      testDrafting(),
+    );
+    const end = JSON.stringify(drafts.at(-1)?.private);
+    expect(end.length).toBeLessThan(12_000);
+    expect(end).not.toContain("\\u0000");
+  });
+
   test("takes a tool input that is not an object as an empty one", () => {
     const drafts = responded(testDrafting(), [{ ...toolUse("a"), input: "rm -rf /" }]);
     expect(drafts[0]?.public).toMatchObject({ input: {} });

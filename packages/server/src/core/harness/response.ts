@@ -9,11 +9,16 @@ import { type Judgement, permissionOf } from "./permission.ts";
 import type { Policies } from "./policies.ts";
 import { requestEnded } from "./request-end.ts";
 import { unreadableResult } from "./results.ts";
+import { tamed } from "./tame.ts";
 import { isBlank, type Verdict, verdictOf } from "./verdict.ts";
 import { worksAround } from "./workarounds.ts";
 
 type Response = Extract<ModelOutcome, { type: "response" }>;
 type IndexedBlock = ModelOrigin["blocks"][number];
+
+/** Characters of an API's words for a thing, such as a stop reason. */
+const CATEGORY_LENGTH_MAX = 200;
+const EXPLANATION_LENGTH_MAX = 10_000;
 
 export interface ResponseContext {
   readonly requestId: string;
@@ -44,11 +49,13 @@ export function responseDrafts(
   const others = runs.filter((run) => run.kind === "other").flatMap((run) => run.blocks);
   const end = requestEnded(drafting, context.requestId, {
     outcome: "response",
-    stop_reason: response.stop_reason,
+    stop_reason: response.stop_reason?.slice(0, CATEGORY_LENGTH_MAX) ?? null,
     usage: response.usage,
     ...(isRefusal && { refusal: refusalOf(response) }),
     ...goingOn(response, verdict, context.policies, drafting.model),
-    ...(response.request_id !== undefined && { api_request_id: response.request_id }),
+    ...(response.request_id !== undefined && {
+      api_request_id: response.request_id.slice(0, CATEGORY_LENGTH_MAX),
+    }),
     ...(others.length > 0 && { blocks: others }),
   });
   const drafts = kept.map((run) => runDraft(run, response, context, drafting));
@@ -185,13 +192,13 @@ function withUniqueToolIds(blocks: readonly ModelBlock[]): readonly ModelBlock[]
 
 function refusalOf(response: Response) {
   const details = response.stop_details;
-  const text = (key: string) => {
+  const text = (key: string, lengthMax: number) => {
     const value = details?.[key];
-    return typeof value === "string" ? value : null;
+    return typeof value === "string" ? tamed(value.slice(0, lengthMax)) : null;
   };
   return {
     type: "refusal" as const,
-    category: text("category"),
-    explanation: text("explanation"),
+    category: text("category", CATEGORY_LENGTH_MAX),
+    explanation: text("explanation", EXPLANATION_LENGTH_MAX),
   };
 }

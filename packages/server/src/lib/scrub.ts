@@ -1,0 +1,149 @@
+const REDACTED = "[redacted]";
+/** Characters in a row of a secret that give it away; what is shorter is a part of many words. */
+const FRAGMENT_MIN = 8;
+/** Shorter values of headers, such as a version, are no secrets, and parts of every sentence. */
+const SECRET_MIN = 4;
+/** Characters that are looked at at all; the rest of a longer text goes unread. */
+const READ_MAX = 64 * 1024;
+
+/** One character, however it is written: in JSON, in HTML or in a URL. */
+const WRITTEN =
+  /\\u[0-9a-f]{4}|\\["\\/]|&#x?[0-9a-f]{1,6};|&(?:amp|lt|gt|quot|apos);|%[0-9a-f]{2}|./gisu;
+/** What may stand between two parts of a secret that was wrapped or quoted. */
+const BETWEEN = /[\s"'`\\\u200b]/;
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&apos;": "'",
+};
+
+/** What looks like a credential, whoever's it is. The groups stay. */
+const LOOKS_SECRET: readonly RegExp[] = [
+  /\b()(?:sk|pk|rk|xai|gsk|hf|ghp|gho|ghs|github_pat|glpat|AKIA|AIza|eyJ)[-_]?[\w.-]{12,}/g,
+  /\b((?:Bearer|Basic|Token|Negotiate)\s+)[\w.~+/=-]{6,}/gi,
+  /(\/\/)[^\s/@"'<>]{1,512}(?=@)/g,
+  /([?&](?:[\w-]{0,20}(?:key|token|secret|signature|sig|password|code))=)[^\s&#"'<>]+/gi,
+  /\b((?:proxy-)?authorization|(?:set-)?cookie|[\w-]{0,20}api[-_]?key|[\w-]{0,20}(?:auth|access|refresh|session)[-_]token|client[-_]secret|password)((?:<[^<>]{0,40}>|&quot;|[\s"'`\\]){0,6}(?:[:=]|<\/[a-z]{1,10}>)(?:<[^<>]{0,40}>|&quot;|[\s"'`\\]){0,6})(?:(?:Bearer|Basic|Token)\s+)?[^\s"'<>,;}&\\]+/gi,
+];
+
+/**
+ * A function that takes the given secrets out of a text that came from outside, in whatever form:
+ * whole or in parts of some length, wrapped, quoted, in base64, in hexadecimal, escaped for JSON, HTML
+ * or a URL. So it does with everything else that looks like a credential. The text gets no longer than
+ * `lengthMax`.
+ */
+export function scrubber(
+  secrets: readonly string[],
+  { lengthMax }: { readonly lengthMax: number },
+): (text: string) => string {
+  const fragments = secrets.filter((secret) => secret.length >= SECRET_MIN).flatMap(fragmentsOf);
+  return (text) => {
+    const known = withoutFragments(text.slice(0, READ_MAX), fragments);
+    const clean = LOOKS_SECRET.reduce(
+      (rest, pattern) =>
+        rest.replace(pattern, (...match: unknown[]) => {
+          const groups = match.slice(1).filter((part) => typeof part === "string");
+          // The last of them is the whole text.
+          return `${groups.slice(0, -1).join("")}${REDACTED}`;
+        }),
+      known,
+    ).replaceAll(/(?:\[redacted\]\s*){2,}/g, REDACTED);
+    return clean.length > lengthMax ? `${clean.slice(0, lengthMax).toWellFormed()}…` : clean;
+  };
+}
+
+interface Fragments {
+  /** Of the parts that are looked for. */
+  readonly length: number;
+  readonly parts: ReadonlySet<string>;
+}
+
+function fragmentsOf(secret: string): readonly Fragments[] {
+  const bytes = Buffer.from(secret, "utf8");
+  const forms = [secret, bytes.toString("hex"), ...base64Forms(bytes)];
+  return forms.flatMap((form) => {
+    const plain = compact(form).text;
+    if (plain.length < SECRET_MIN) return [];
+    const length = Math.min(FRAGMENT_MIN, plain.length);
+    const parts = new Set<string>();
+    for (let at = 0; at + length <= plain.length; at++) parts.add(plain.slice(at, at + length));
+    return [{ length, parts }];
+  });
+}
+
+/** In base64 a text looks different at each of three places; its ends depend on what stands beside it. */
+function base64Forms(bytes: Buffer): readonly string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const shifted = Buffer.concat([Buffer.alloc(before), bytes]);
+    const whole = shifted.toString("base64").replace(/=+$/, "");
+    const from = Math.ceil((before * 8) / 6);
+    const to = Math.floor((shifted.length * 8) / 6);
+    const inner = whole.slice(from, to);
+    return inner.length >= SECRET_MIN ? [inner] : [];
+  });
+}
+
+interface Compact {
+  /** As it is compared: unescaped, small letters, without what may stand between. */
+  readonly text: string;
+  /** For each of its characters, where it begins and ends in the original. */
+  readonly places: readonly { readonly from: number; readonly to: number }[];
+}
+
+function compact(original: string): Compact {
+  let text = "";
+  const places: { from: number; to: number }[] = [];
+  for (const match of original.matchAll(WRITTEN)) {
+    const character = unescaped(match[0]);
+    if (BETWEEN.test(character) && match[0].length === 1) continue;
+    for (const unit of comparable(character)) {
+      text += unit;
+      places.push({ from: match.index, to: match.index + match[0].length });
+    }
+  }
+  return { text, places };
+}
+
+function unescaped(written: string): string {
+  if (written.length === 1) return written;
+  if (written.startsWith("\\u")) return String.fromCharCode(Number.parseInt(written.slice(2), 16));
+  if (written.startsWith("\\")) return written.slice(1);
+  if (written.startsWith("%")) return String.fromCharCode(Number.parseInt(written.slice(1), 16));
+  if (!written.startsWith("&")) return written;
+  const named = ENTITIES[written.toLowerCase()];
+  if (named !== undefined) return named;
+  const isHex = /^&#x/i.test(written);
+  const code = Number.parseInt(written.slice(isHex ? 3 : 2), isHex ? 16 : 10);
+  return Number.isNaN(code) || code > 0x10ffff ? written : String.fromCodePoint(code);
+}
+
+/** Base64 for URLs has two other characters than base64; both are one here. */
+function comparable(character: string): string {
+  const small = character.toLowerCase();
+  if (small === "-") return "+";
+  return small === "_" ? "/" : small;
+}
+
+function withoutFragments(original: string, fragments: readonly Fragments[]): string {
+  if (fragments.length === 0) return original;
+  const { text, places } = compact(original);
+  const isSecret = new Uint8Array(text.length);
+  for (const { length, parts } of fragments) {
+    for (let at = 0; at + length <= text.length; at++) {
+      if (parts.has(text.slice(at, at + length))) isSecret.fill(1, at, at + length);
+    }
+  }
+  let clean = "";
+  let kept = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (isSecret[at] !== 1) continue;
+    let end = at;
+    while (isSecret[end + 1] === 1) end += 1;
+    clean += original.slice(kept, places[at]?.from ?? kept) + REDACTED;
+    kept = places[end]?.to ?? original.length;
+    at = end;
+  }
+  return clean + original.slice(kept);
+}
