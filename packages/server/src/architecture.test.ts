@@ -35,6 +35,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   pg: ["store/postgres"],
   "better-sqlite3": ["store", "lib/file-lock.ts"],
   "@anthropic-ai/sdk": ["model", "cli"],
+  openai: ["model/chat-completions"],
   commander: ["cli"],
   yaml: ["config", "model", "app/skill-frontmatter.ts", "cli/apply"],
   yauzl: ["lib/archive"],

@@ -1,3 +1,9 @@
+export { FLAVOURS, type FlavourName } from "./chat-completions/flavours.ts";
+export {
+  type ChatCompletions,
+  type ChatCompletionsOptions,
+  startChatCompletions,
+} from "./chat-completions/server.ts";
 export {
   answer,
   failing,

@@ -1,18 +1,19 @@
 import Anthropic from "@anthropic-ai/sdk";
-import type { Model, ModelObserver, ModelOutcome } from "../core/ports/model.ts";
+import type {
+  Model,
+  ModelBlock,
+  ModelMessage,
+  ModelObserver,
+  ModelOutcome,
+} from "../core/ports/model.ts";
 import type { Secret } from "../lib/secret.ts";
 import { type FailureContext, failureOf, messageScrubber } from "./model-failure.ts";
-import { type ProviderRequest, revealed } from "./provider.ts";
+import { type ProviderRequest, revealed, UNSIGNED } from "./provider.ts";
 import { ResponseBuilder } from "./response-builder.ts";
-import { ResponseWatch, type WatchLimits } from "./response-watch.ts";
+import { type ResponseWatch, WATCH_LIMITS, type WatchLimits } from "./response-watch.ts";
+import { told, watched } from "./watched.ts";
 
-const DEFAULT_LIMITS: WatchLimits = {
-  silenceMs: 120_000,
-  stalledMs: 10 * 60_000,
-  totalMs: 60 * 60_000,
-  // A response of 128,000 tokens is about 20 MB of events where each token is an event of its own.
-  maxBytes: 64 * 1024 * 1024,
-};
+const ONE_TOOL = { type: "auto", disable_parallel_tool_use: true };
 const FAST_MODE_BETA = "fast-mode-2026-02-01";
 
 export interface AnthropicModelOptions {
@@ -33,7 +34,7 @@ export class AnthropicModel implements Model {
 
   constructor(options: AnthropicModelOptions) {
     const apiKey = options.apiKey?.reveal() ?? "none";
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#limits = { ...WATCH_LIMITS, ...options.limits };
     const headers = revealed(options.headers ?? {});
     const secrets = [apiKey, ...Object.values(headers)];
     this.#failure = { scrub: messageScrubber(secrets), origin: new URL(options.baseUrl).origin };
@@ -51,23 +52,13 @@ export class AnthropicModel implements Model {
     });
   }
 
-  async respond(
+  respond(
     request: ProviderRequest,
     observer: ModelObserver,
     signal: AbortSignal,
   ): Promise<ModelOutcome> {
-    const watch = new ResponseWatch(this.#limits, signal);
     const builder = new ResponseBuilder(observer);
-    try {
-      const ended = new Promise<"cut">((resolve) => {
-        if (watch.signal.aborted) resolve("cut");
-        else watch.signal.addEventListener("abort", () => resolve("cut"), { once: true });
-      });
-      const outcome = await Promise.race([this.#ask(request, builder, watch), ended]);
-      return outcome === "cut" || watch.signal.aborted ? cutOutcome(watch, builder) : outcome;
-    } finally {
-      watch.close();
-    }
+    return watched(this.#limits, signal, builder, (watch) => this.#ask(request, builder, watch));
   }
 
   /** Never rejects, so that one who no longer listens leaves nothing behind. */
@@ -101,20 +92,6 @@ export class AnthropicModel implements Model {
   }
 }
 
-function cutOutcome(watch: ResponseWatch, builder: ResponseBuilder): ModelOutcome {
-  const { cut } = watch;
-  if (cut === undefined) {
-    const message = "The request was aborted.";
-    return { type: "failure", kind: "aborted", message, retryable: false, ...told(builder) };
-  }
-  return { type: "failure", kind: "connection", ...cut, ...told(builder) };
-}
-
-/** The tokens that were told before it failed, if any. */
-function told({ usage }: ResponseBuilder) {
-  return Object.keys(usage).length > 0 ? { usage } : {};
-}
-
 /** What the configuration says of the model, and what the request says; every model has its own idea of what may be sent besides. */
 function bodyOf(request: ProviderRequest): Readonly<Record<string, unknown>> {
   const { model, max_tokens, messages, system, tools, effort, speed, parameters } = request;
@@ -122,11 +99,22 @@ function bodyOf(request: ProviderRequest): Readonly<Record<string, unknown>> {
     ...parameters,
     model,
     max_tokens,
-    messages,
+    messages: messages.map(withoutUnsigned),
     ...(system.length > 0 && { system }),
     ...(tools.length > 0 && { tools }),
+    ...(tools.length > 0 && request.parallelTools === false && { tool_choice: ONE_TOOL }),
     ...(effort !== undefined && { output_config: { effort } }),
     ...(speed === "fast" && { speed }),
     stream: true,
   };
+}
+
+/** Thinking from a model of another API has no signature, and is refused. */
+function withoutUnsigned(message: ModelMessage): ModelMessage {
+  if (message.role !== "assistant" || !message.content.some(isUnsigned)) return message;
+  return { ...message, content: message.content.filter((block) => !isUnsigned(block)) };
+}
+
+function isUnsigned(block: ModelBlock): boolean {
+  return block.type === "thinking" && block["signature"] === UNSIGNED;
 }

@@ -1,6 +1,7 @@
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import type { ModelFailureKind, ModelOutcome } from "../core/ports/model.ts";
 import { scrubber } from "../lib/scrub.ts";
+import { saysContextExceeded } from "./context-exceeded.ts";
 import { StreamError } from "./response-builder.ts";
 
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
@@ -75,6 +76,7 @@ function apiFailure(error: APIError, context: FailureContext): Failure {
   const retryAfterMs = retryAfter(error.headers);
   return {
     ...failure(meaning, message, context),
+    ...(!meaning.retryable && saysContextExceeded(status, said) && { contextExceeded: true }),
     ...(meaning.retryable && retryAfterMs !== undefined && { retryAfterMs }),
   };
 }
@@ -99,7 +101,7 @@ function unreachable(error: APIConnectionError, { origin }: FailureContext): str
 }
 
 /** The codes and messages of an error and what caused it, innermost last. */
-function causes(error: unknown): string {
+export function causes(error: unknown): string {
   const found: string[] = [];
   for (let at: unknown = error; at instanceof Error && found.length < 4; at = at.cause) {
     const code = "code" in at && typeof at.code === "string" ? at.code : undefined;
@@ -115,7 +117,7 @@ function textOf(body: unknown): string | undefined {
 }
 
 /** Milliseconds; both headers that the API's own clients know. */
-function retryAfter(headers: Headers | undefined): number | undefined {
+export function retryAfter(headers: Headers | undefined): number | undefined {
   const millis = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
   if (Number.isFinite(millis)) return bounded(millis);
   const header = headers?.get("retry-after");

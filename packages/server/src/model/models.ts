@@ -1,13 +1,16 @@
+import { unreachable } from "../core/errors.ts";
 import type {
   Model,
   ModelObserver,
+  ModelOutcome,
   ModelPrices,
   ModelRequest,
   OfferedModel,
 } from "../core/ports/model.ts";
-import { OperatorError } from "../lib/operator-error.ts";
 import type { Secret } from "../lib/secret.ts";
 import { AnthropicModel, type AnthropicModelOptions } from "./anthropic.ts";
+import { ChatCompletionsModel } from "./chat-completions/model.ts";
+import { fitted } from "./fitting.ts";
 import { OfflineModel, type OfflineModelOptions } from "./offline.ts";
 import type { ProvidedModel, Provider, ProviderRequest } from "./provider.ts";
 
@@ -61,28 +64,35 @@ export class Models implements Model {
           });
   }
 
-  async respond(request: ModelRequest, observer: ModelObserver, signal: AbortSignal) {
+  async respond(
+    request: ModelRequest,
+    observer: ModelObserver,
+    signal: AbortSignal,
+  ): Promise<ModelOutcome> {
     const known = this.#models.get(request.model);
     const id = known?.info.id ?? request.model;
     if (isOffline(id)) return this.#offline.respond({ ...request, model: id }, observer, signal);
-    const model =
-      known?.provider === undefined ? this.#default : this.#providers.get(known.provider);
+    const { provider } = known ?? {};
+    const model = provider === undefined ? this.#default : this.#providers.get(provider);
     if (model === undefined) return notConfigured(id);
-    return model.respond(providerRequest(request, id, known), observer, signal);
+    const asked = providerRequest(request, id, known);
+    const { request: taken, heldBack } = fitted(asked, known?.abilities, id);
+    const outcome = await model.respond(taken, observer, signal);
+    if (outcome.type === "failure" || heldBack.length === 0) return outcome;
+    return { ...outcome, held_back: heldBack };
   }
 }
 
 function modelAt(provider: Provider, limits: ModelsConfig["limits"]): Model {
-  const { kind, name, baseUrl, apiKey, headers } = provider;
-  if (kind === "chat_completions") {
-    throw new OperatorError(`The provider ${name}: chat_completions is not in this version.`);
+  const options = { ...provider, ...(limits !== undefined && { limits }) };
+  switch (provider.kind) {
+    case "messages":
+      return new AnthropicModel(options);
+    case "chat_completions":
+      return new ChatCompletionsModel(options);
+    default:
+      return unreachable(provider.kind);
   }
-  return new AnthropicModel({
-    baseUrl,
-    headers,
-    ...(apiKey !== undefined && { apiKey }),
-    ...(limits !== undefined && { limits }),
-  });
 }
 
 function providerRequest(
@@ -90,11 +100,14 @@ function providerRequest(
   id: string,
   known: ProvidedModel | undefined,
 ): ProviderRequest {
-  const limit = known?.info.max_tokens ?? request.max_tokens;
+  const limit = known?.info.max_tokens ?? undefined;
   return {
     ...request,
     model: known?.upstreamId ?? id,
-    max_tokens: Math.min(request.max_tokens, limit),
+    ...(limit !== undefined && {
+      max_tokens: Math.min(request.max_tokens, limit),
+      isLimitKnown: true,
+    }),
     ...(known?.parameters !== undefined && { parameters: known.parameters }),
   };
 }

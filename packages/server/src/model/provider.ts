@@ -5,7 +5,14 @@ import type { Secret } from "../lib/secret.ts";
 export interface ProviderRequest extends ModelRequest {
   /** What the configuration sends with every request to that model. */
   readonly parameters?: Readonly<Record<string, unknown>>;
+  /** True if `max_tokens` is known not to be more than the model can answer. */
+  readonly isLimitKnown?: boolean;
+  /** False to ask for one tool use at a time. */
+  readonly parallelTools?: boolean;
 }
+
+/** The signature of thinking that nobody signed: an API that checks signatures is not sent it. */
+export const UNSIGNED = "unsigned";
 
 /** An API that runs models. */
 export interface Provider {
@@ -15,6 +22,11 @@ export interface Provider {
   readonly apiKey?: Secret;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, Secret>>;
+  /** Parameters that a chat completions API refuses. */
+  readonly leaveOut: readonly ("stream_options" | "parallel_tool_calls" | "max_tokens")[];
+  readonly maxTokensField: "max_tokens" | "max_completion_tokens";
+  /** The field in which a model's own thinking is sent back; without one it is not. */
+  readonly sendReasoningAs?: "reasoning_content" | "reasoning";
 }
 
 /** A model and where it is. */

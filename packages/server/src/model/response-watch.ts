@@ -10,6 +10,14 @@ export interface WatchLimits {
   readonly maxBytes: number;
 }
 
+/** For every API alike, unless the settings say otherwise. */
+export const WATCH_LIMITS: WatchLimits = {
+  silenceMs: 120_000,
+  stalledMs: 10 * 60_000,
+  totalMs: 60 * 60_000,
+  // A response of 128,000 tokens is about 20 MB of events where each token is an event of its own.
+  maxBytes: 64 * 1024 * 1024,
+};
 /** Why a response was cut by us. */
 export interface Cut {
   readonly message: string;

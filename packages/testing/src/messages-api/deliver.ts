@@ -104,7 +104,11 @@ function frame({ type, data }: StreamEvent): string {
 }
 
 /** Waits for the reader, so that a slow one is not buffered for without end. */
-async function write(response: ServerResponse, text: string, signal: AbortSignal): Promise<void> {
+export async function write(
+  response: ServerResponse,
+  text: string,
+  signal: AbortSignal,
+): Promise<void> {
   signal.throwIfAborted();
   if (response.write(text)) return;
   await new Promise<void>((resolve, reject) => {

@@ -231,7 +231,7 @@ class Double {
       if (rawBytes <= MAX_READ_BYTES) chunks.push(chunk);
     }
     const raw = Buffer.concat(chunks).toString("utf8");
-    const parsed = parse(raw);
+    const parsed = parseJson(raw);
     const model = this.#models.find(({ id }) => id === field(parsed.body, "model"));
     return {
       headers: request.headers,
@@ -267,7 +267,8 @@ class Double {
   }
 }
 
-function nextAnswer(script: Script): (request: MessagesRequest) => Answer | Promise<Answer> {
+/** What a script answers next. */
+export function nextAnswer(script: Script): (request: MessagesRequest) => Answer | Promise<Answer> {
   if (typeof script === "function") return (request) => script(request, request.n);
   return ({ n }) => {
     const answer = script[Math.min(n, script.length - 1)];
@@ -276,7 +277,8 @@ function nextAnswer(script: Script): (request: MessagesRequest) => Answer | Prom
   };
 }
 
-function parse(raw: string): { body: Json | undefined; parseError: string | undefined } {
+/** A body as JSON, or why it is none. */
+export function parseJson(raw: string): { body: Json | undefined; parseError: string | undefined } {
   try {
     return { body: JSON.parse(raw), parseError: undefined };
   } catch (cause) {

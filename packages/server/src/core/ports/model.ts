@@ -86,6 +86,8 @@ export type ModelOutcome =
       readonly stop_reason: string | null;
       readonly stop_details?: ModelBlock | null;
       readonly usage: ModelUsage;
+      /** What the model was not sent because it cannot take it: a sentence each, the same every time. */
+      readonly held_back?: readonly string[];
       /** The API's own request id, for tracing. */
       readonly request_id: string | undefined;
     }
@@ -96,6 +98,8 @@ export type ModelOutcome =
       readonly message: string;
       readonly retryable: boolean;
       readonly retryAfterMs?: number;
+      /** The conversation does not fit into the model's context: asking again as it is is no use. */
+      readonly contextExceeded?: true;
       readonly usage?: ModelUsage;
     };
 

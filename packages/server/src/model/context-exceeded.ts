@@ -1,0 +1,15 @@
+/** Messages of the servers that are known to us; the codes are not the same anywhere. */
+const SAYINGS = [
+  /prompt is too long/i,
+  /exceeds? (the )?(maximum )?(allowed )?(context|input)/i,
+  /(maximum|available|model'?s?) context (length|size|window)/i,
+  /context[_ -](length|size|window|limit)[_ -]?(was |is |has been )?(exceeded|error|limit)/i,
+  /exceed_context_size/i,
+  /(too many|more) tokens? than|input (is )?too (long|large)|too many (input |prompt )?tokens/i,
+];
+
+/** True if an error means that the conversation does not fit into the model's context. */
+export function saysContextExceeded(status: number | undefined, message: string): boolean {
+  if (status !== undefined && ![400, 413, 422, 500].includes(status)) return false;
+  return SAYINGS.some((saying) => saying.test(message));
+}
