@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ErrorBody } from "./errors.ts";
-import type { Answer, Form, Operation } from "./operation.ts";
+import type { Answer, FileBody, Form, Operation } from "./operation.ts";
 
 type Json = Record<string, unknown>;
 
@@ -102,9 +102,12 @@ function queryParameters({ query }: Operation, writer: SchemaWriter): Json[] {
   });
 }
 
-function requestBody(body: z.ZodType | Form, writer: SchemaWriter): Json {
+function requestBody(body: z.ZodType | Form | FileBody, writer: SchemaWriter): Json {
   if (body instanceof z.ZodType) {
     return { required: true, content: { "application/json": { schema: writer.write(body) } } };
+  }
+  if (body.kind === "file") {
+    return { required: true, content: { [body.mediaType]: { schema: { type: "string" } } } };
   }
   const content = { type: "string", contentMediaType: "application/octet-stream" };
   const part = body.part === "file" ? content : { type: "array", minItems: 1, items: content };

@@ -22,6 +22,12 @@ export interface Form {
   readonly fields: z.ZodObject;
 }
 
+/** A body that is a file and nothing else, read as it comes. */
+export interface FileBody {
+  readonly kind: "file";
+  readonly mediaType: string;
+}
+
 export interface Operation {
   /** The official client's method, such as `agents.versions.list`. */
   readonly id: string;
@@ -31,7 +37,7 @@ export interface Operation {
   /** Without one, every parameter is refused by name. */
   readonly query?: z.ZodObject;
   /** Without one, the request has no body. */
-  readonly body?: z.ZodType | Form;
+  readonly body?: z.ZodType | Form | FileBody;
   /** Absent where nothing is built. */
   readonly answer?: Answer;
   /** It answers 501 under this name. */

@@ -8,6 +8,7 @@ import {
 } from "./agents.ts";
 import { Id } from "./ids.ts";
 import { Metadata } from "./metadata.ts";
+import { QueryBoolean } from "./pagination.ts";
 import { text } from "./text.ts";
 
 /** Sessions made from the log of another one: beyond the contract, under `/v1/drover`. */
@@ -33,4 +34,15 @@ export const SessionForkParams = z.strictObject({
   workspace: z.enum(["empty"]).optional(),
 });
 
+/**
+ * The environment to go on in; without it, the one that the file names. `new_ids` makes it another session
+ * than the one that was exported, whose ids may be taken here. `workspace` as for a fork.
+ */
+export const SessionImportQuery = z.strictObject({
+  environment_id: Id.optional(),
+  new_ids: QueryBoolean.optional(),
+  workspace: z.enum(["empty"]).optional(),
+});
+
 export type SessionForkParams = z.infer<typeof SessionForkParams>;
+export type SessionImportQuery = z.infer<typeof SessionImportQuery>;

@@ -1,5 +1,5 @@
 import { type Operation, object } from "../operation.ts";
-import { SessionForkParams } from "../session-forks.ts";
+import { SessionForkParams, SessionImportQuery } from "../session-forks.ts";
 import { Session } from "../sessions.ts";
 
 export const sessionCopyOperations: readonly Operation[] = [
@@ -8,6 +8,20 @@ export const sessionCopyOperations: readonly Operation[] = [
     method: "POST",
     path: "/v1/drover/sessions/{session_id}/fork",
     body: SessionForkParams,
+    answer: object(Session),
+  },
+  {
+    id: "drover.sessions.export",
+    method: "GET",
+    path: "/v1/drover/sessions/{session_id}/export",
+    answer: { kind: "bytes" },
+  },
+  {
+    id: "drover.sessions.import",
+    method: "POST",
+    path: "/v1/drover/sessions/import",
+    query: SessionImportQuery,
+    body: { kind: "file", mediaType: "application/jsonl" },
     answer: object(Session),
   },
 ];

@@ -1,4 +1,5 @@
 import { NotFoundError } from "../core/errors.ts";
+import type { Drafting } from "../core/harness/drafting.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
@@ -6,9 +7,11 @@ import type { Store } from "../core/ports/store.ts";
 import { fold } from "../core/session/fold.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { NEW_SESSION, type SessionState } from "../core/session/state.ts";
+import { type WorkspaceAt, workspaceAfter } from "../core/sessions/workspace-at.ts";
+import { newId } from "../lib/new-id.ts";
 
 /** Events written in one transaction: others wait for it. A page of large ones ends at 16 MB. */
-const STEP_EVENTS = 250;
+const STEP_EVENTS = 100;
 const DISCARD_EVENTS = 2_000;
 
 type CopyStore = Pick<Store, "write" | "events">;
@@ -19,9 +22,15 @@ export interface CopiedLog {
   readonly epoch: number;
   /** When its last event was processed; null for an empty one. */
   readonly until: string | null;
+  readonly workspace: WorkspaceAt;
 }
 
-const EMPTY_LOG: CopiedLog = { state: NEW_SESSION, epoch: 0, until: null };
+export const EMPTY_LOG: CopiedLog = {
+  state: NEW_SESSION,
+  epoch: 0,
+  until: null,
+  workspace: { type: "untouched" },
+};
 
 /**
  * Makes a session in steps and discards it unless `make` finished it, however it ended. What a process
@@ -72,6 +81,7 @@ export async function addEvents(
     state: fold(events, log.state),
     epoch: events.reduce((highest, { epoch }) => Math.max(highest, epoch), log.epoch),
     until: events.at(-1)?.processed_at ?? log.until,
+    workspace: events.reduce(workspaceAfter, log.workspace),
   };
 }
 
@@ -94,6 +104,17 @@ export async function collectCopies(
     for (const key of abandoned) if (!signal.aborted) await discard(store, key);
     if (abandoned.length < BATCH) await clock.sleepUntil(clock.now() + LOOK_MS, signal);
   }
+}
+
+/** What closes the log of a copy. `now` is RFC 3339. */
+export function draftingOf({ thread_id, agent }: NewSession, now: string): Drafting {
+  return {
+    threadId: thread_id,
+    agentName: agent.name,
+    model: agent.model.id,
+    now,
+    newId: () => newId("sevt"),
+  };
 }
 
 async function discard(store: CopyStore, key: SessionKey): Promise<void> {

@@ -10,7 +10,7 @@ import { InvalidRequestError, NotFoundError, NotImplementedError } from "../core
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
-import type { StoreTransaction } from "../core/ports/store.ts";
+import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { unhonouredParts } from "../core/sessions/unhonoured.ts";
 import { unsupportedParts } from "../core/sessions/unsupported.ts";
@@ -127,7 +127,7 @@ async function acceptInitial(
 
 /** Rejects an environment that is not there or is archived. */
 export async function getEnvironment(
-  tx: StoreTransaction,
+  tx: Pick<Store, "environments">,
   workspaceId: string,
   id: string,
 ): Promise<EnvironmentDefinition> {

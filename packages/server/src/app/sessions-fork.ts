@@ -1,12 +1,6 @@
 import { SessionAgent, type SessionForkParams } from "@drover/api";
 import { forkedSessionAgent } from "../core/agents/session-agent.ts";
-import {
-  ConflictError,
-  InvalidRequestError,
-  NotFoundError,
-  NotImplementedError,
-} from "../core/errors.ts";
-import type { Drafting } from "../core/harness/drafting.ts";
+import { InvalidRequestError, NotFoundError, NotImplementedError } from "../core/errors.ts";
 import { forkDrafts } from "../core/harness/fork.ts";
 import type { EventReader, SessionKey } from "../core/ports/event-log.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
@@ -15,11 +9,11 @@ import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import { totalsOf } from "../core/session/totals.ts";
 import { transplanted } from "../core/session/transplant.ts";
 import { unsupportedAgentParts } from "../core/sessions/unsupported.ts";
-import { EMPTY_WORKSPACE_NOTE, type WorkspaceAt } from "../core/sessions/workspace-at.ts";
+import { type WorkspaceAt, workspaceNote } from "../core/sessions/workspace-at.ts";
 import { derivedId, newId } from "../lib/new-id.ts";
 import { keyOf } from "./input.ts";
 import { carriedResources } from "./sessions-carry.ts";
-import { type CopiedLog, copyLog, withCopy } from "./sessions-copy.ts";
+import { type CopiedLog, copyLog, draftingOf, withCopy } from "./sessions-copy.ts";
 import { getEnvironment } from "./sessions-create.ts";
 import { existing, getSessionRecord, toSession, type Wire } from "./sessions-wire.ts";
 import type { SkillReferences } from "./skill-references.ts";
@@ -58,7 +52,8 @@ export async function forkSession(
   const { store } = options;
   const source = await getSessionRecord(store.sessions, key);
   const point = await forkPoint(store.events, source, params.event_id ?? undefined);
-  const note = await workspaceNote(store.events, { source, point, params });
+  const workspace = await workspaceAt(store.events, keyOf(source), point.seq);
+  const note = workspaceNote(workspace, params.workspace);
   const agent = await forkAgent(options, source, params.agent);
   const id = newId("sesn");
   const rename = (old: string) => renamed(old, source, id);
@@ -176,20 +171,6 @@ function terminated(source: SessionRecord): InvalidRequestError {
   );
 }
 
-/** Refuses to go on as if files were there that are gone; what the model is told if it may. */
-async function workspaceNote(
-  events: EventReader,
-  { source, point, params }: { source: SessionRecord; point: ForkPoint; params: SessionForkParams },
-): Promise<string | null> {
-  const workspace = await workspaceAt(events, keyOf(source), point.seq);
-  if (workspace.type === "untouched") return null;
-  if (params.workspace === "empty") return EMPTY_WORKSPACE_NOTE;
-  throw new ConflictError(
-    'the session\'s sandbox was used before this event, and no checkpoint of its files is kept; fork at an earlier event, or send workspace "empty" to go on without them',
-    { code: "checkpoint_gone" },
-  );
-}
-
 /** The seam for checkpoints of sandboxes, of which none are made yet. */
 async function workspaceAt(
   events: EventReader,
@@ -218,15 +199,4 @@ async function forkAgent(
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
   }
   return { ...agent };
-}
-
-function draftingOf(session: NewSession, now: string): Drafting {
-  const { thread_id: threadId, agent } = session;
-  return {
-    threadId,
-    agentName: agent.name,
-    model: agent.model.id,
-    now,
-    newId: () => newId("sevt"),
-  };
 }

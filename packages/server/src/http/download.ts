@@ -6,7 +6,8 @@ import type { AppContext } from "./context.ts";
 export interface Download {
   readonly filename: string;
   readonly mime_type: string;
-  readonly size_bytes: number;
+  /** Undefined if it is known only at the end. */
+  readonly size_bytes: number | undefined;
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
@@ -20,7 +21,7 @@ export async function respondWithBytes(
 ): Promise<Response> {
   const headers = {
     "content-type": mime_type,
-    "content-length": String(size_bytes),
+    ...(size_bytes !== undefined && { "content-length": String(size_bytes) }),
     "content-disposition": `attachment; filename*=UTF-8''${encodeRfc5987(filename)}`,
     "content-security-policy": "sandbox; default-src 'none'",
     "x-content-type-options": "nosniff",

@@ -1,8 +1,8 @@
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy, type BusboyFileStream } from "@fastify/busboy";
 import { InvalidRequestError, PlatformError, RequestTooLargeError } from "../core/errors.ts";
 import type { AppContext } from "./context.ts";
+import { sourceOf } from "./source.ts";
 
 const FIELDS_MAX = 10;
 const FIELD_BYTES_MAX = 1024;
@@ -180,14 +180,6 @@ function assertForm(c: AppContext, { field, bytesMax }: FormOptions<unknown>): v
   if (Number(c.req.header("content-length") ?? 0) > bytesMax + SLACK_BYTES) {
     throw tooLarge(field, bytesMax);
   }
-}
-
-/** Node's own request where there is one: a web stream around it costs time and memory. */
-function sourceOf(c: AppContext): Readable {
-  const incoming = c.env?.incoming;
-  if (incoming !== undefined) return incoming;
-  const { body } = c.req.raw;
-  return body === null ? Readable.from([]) : Readable.fromWeb(body);
 }
 
 /** What goes wrong while a body is read is its sender's doing. */

@@ -40,7 +40,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 };
 
 /** A type and subtype without parameters, as RFC 6838 restricts them. */
-const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
+export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
 /**
  * The type a file is stored with: what its sender says, unless that says nothing; then what the

@@ -124,7 +124,17 @@ function testMaking(open: OpenStore): void {
       store.write((tx) => tx.files.isReferenced(session.workspace_id, sha256));
     await store.write((tx) => tx.copies.begin(session));
     expect(await isReferenced()).toBe(false);
+    const held = "d".repeat(64);
+    for (const one of [sha256, held, held]) {
+      await store.write((tx) => tx.copies.hold(keyOf(session), one));
+    }
+    expect(await isReferenced()).toBe(true);
+    const isHeld = () => store.write((tx) => tx.files.isReferenced(session.workspace_id, held));
+    expect(await isHeld()).toBe(true);
     await store.write((tx) => tx.copies.finish({ ...finished(session), archived_at: at(-4) }));
+    expect(await isHeld()).toBe(false);
+    const loose = await store.write((tx) => tx.looseBlobs.list(at(1_000_000), 1_000));
+    expect(loose).toContainEqual(expect.objectContaining({ sha256: held }));
     expect(await isReferenced()).toBe(true);
     const filter = { memoryStoreId: String(resources[0]?.memory_store_id), includeArchived: true };
     const page = { limit: 10, order: "asc" } as const;
@@ -207,8 +217,13 @@ function testDiscarding(open: OpenStore): void {
     expect(abandoned).toContainEqual(leftKey);
     expect(abandoned).not.toContainEqual(keyOf(kept));
     expect(abandoned).not.toContainEqual(madeKey);
+    const sha256 = "e".repeat(64);
+    await store.write((tx) => tx.copies.hold(leftKey, sha256));
     const discard = (key: typeof leftKey) => store.write((tx) => tx.copies.discard(key, 3));
     expect([await discard(leftKey), await discard(leftKey)]).toEqual([false, true]);
+    expect(await store.write((tx) => tx.files.isReferenced(leftKey.workspaceId, sha256))).toBe(
+      false,
+    );
     expect(await store.sessions.find(leftKey)).toBeUndefined();
     expect(await all(store, leftKey)).toEqual([]);
     expect(await discard(madeKey)).toBe(true);

@@ -17,12 +17,14 @@ export interface SessionCopies {
    * `Error` if no such copy is being made any more, and with `ConflictError` if an event's id is another's.
    */
   add(key: SessionKey, events: readonly LogEvent[]): Promise<void>;
+  /** Keeps content from being collected while the copy is made, and, unless a mount has it, no longer. */
+  hold(key: SessionKey, sha256: string): Promise<void>;
   /** Makes it a session like others, at rest, whose leases get epochs above `epoch`. */
   finish(session: FinishedCopy): Promise<void>;
   /** Those not touched since `before` (RFC 3339), the oldest first, across workspaces. */
   listAbandoned(before: string, limit: number): Promise<readonly SessionKey[]>;
   /**
-   * Takes away up to `limit` events of a copy, and with the last of them the copy. True
+   * Takes away up to `limit` events of a copy, and with the last of them the copy, its contents becoming loose. True
    * once nothing is left, and for what is no copy.
    */
   discard(key: SessionKey, limit: number): Promise<boolean>;

@@ -1,3 +1,6 @@
+import { ConflictError } from "../errors.ts";
+import type { LogEvent } from "../session/log-event.ts";
+
 /** What is known of the files of a session's sandbox at some place of its log. */
 export type WorkspaceAt =
   /** No call was ever sent to it: there is nothing that a new sandbox would lack. */
@@ -6,5 +9,23 @@ export type WorkspaceAt =
   | { readonly type: "gone" };
 
 /** Told to the model of a session that goes on without the files it may believe to have. */
-export const EMPTY_WORKSPACE_NOTE =
+const EMPTY_WORKSPACE_NOTE =
   "[This session continues from a copy of an earlier conversation, in a new sandbox. Files that earlier tool calls created or changed, and programs they started or installed, are not here; files mounted under /mnt/session/uploads are.]";
+
+/** What the event says of the workspace, given what those before it say. */
+export function workspaceAfter(before: WorkspaceAt, event: LogEvent): WorkspaceAt {
+  return event.type === "drover.call_started" ? { type: "gone" } : before;
+}
+
+/**
+ * What the model is told of its new sandbox; null if it lacks nothing. Rejects with `ConflictError` if
+ * files are gone and `wanted` does not say that the session may go on without them.
+ */
+export function workspaceNote(workspace: WorkspaceAt, wanted: "empty" | undefined): string | null {
+  if (workspace.type === "untouched") return null;
+  if (wanted === "empty") return EMPTY_WORKSPACE_NOTE;
+  throw new ConflictError(
+    'the session\'s sandbox was used, and no checkpoint of its files is kept: fork where it was not used yet, or ask for workspace "empty" to go on without them',
+    { code: "checkpoint_gone" },
+  );
+}

@@ -8,7 +8,7 @@ import { toJson } from "../json-column.ts";
 import { oneOf, type SqlTransaction, sql } from "../sql.ts";
 import { putContents } from "./event-contents.ts";
 import { canonical } from "./pages.ts";
-import { insertDefinition, insertSessionRow } from "./sessions.ts";
+import { deleteRecipeBlobs, insertDefinition, insertSessionRow } from "./sessions.ts";
 
 /** Ids asked for in one statement; both engines bound the number of parameters. */
 const IDS_AT_ONCE = 500;
@@ -17,6 +17,7 @@ export function sessionCopies(tx: SqlTransaction): SessionCopies {
   return {
     begin: (session) => beginCopy(tx, session),
     add: (key, events) => addCopied(tx, key, events),
+    hold: (key, sha256) => holdContent(tx, key, sha256),
     finish: (session) => finishCopy(tx, session),
     listAbandoned: (before, limit) => listAbandonedCopies(tx, before, limit),
     discard: (key, limit) => discardCopy(tx, key, limit),
@@ -91,6 +92,15 @@ async function assertFree(
   if (new Set(ids).size !== ids.length) throw new ConflictError("an event's id comes twice");
 }
 
+/** As a mount does, until the copy's own recipe takes that place. */
+async function holdContent(tx: SqlTransaction, key: SessionKey, sha256: string): Promise<void> {
+  const sessionKey = await touch(tx, key);
+  await tx.db.all(sql`
+    insert into recipe_blobs (workspace_id, sha256, session_key)
+    values (${key.workspaceId}, ${sha256}, ${sessionKey})
+    on conflict (workspace_id, sha256, session_key) do nothing`);
+}
+
 async function finishCopy(tx: SqlTransaction, session: FinishedCopy): Promise<void> {
   const { workspace_id, id, agent } = session;
   const key = { workspaceId: workspace_id, sessionId: id };
@@ -104,6 +114,7 @@ async function finishCopy(tx: SqlTransaction, session: FinishedCopy): Promise<vo
       updated_at = ${session.updated_at}, archived_at = ${session.archived_at}, epoch = ${session.epoch}
     where session_key = ${sessionKey}
     returning last_seq`);
+  await deleteRecipeBlobs(tx, sessionKey);
   await insertDefinition(tx, session, sessionKey);
   if (session.archived_at !== null) {
     await tx.db.all(sql`
@@ -139,6 +150,7 @@ async function discardCopy(tx: SqlTransaction, key: SessionKey, limit: number): 
     select seq from events where session_key = ${sessionKey} limit 1`);
   if (left !== undefined) return false;
   await tx.db.all(sql`delete from event_contents where session_key = ${sessionKey}`);
+  await deleteRecipeBlobs(tx, sessionKey);
   await tx.db.all(sql`delete from session_copies where session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from sessions where session_key = ${sessionKey}`);
   return true;

@@ -209,7 +209,8 @@ async function putMemoryStores(
   }
 }
 
-async function deleteRecipeBlobs(tx: SqlTransaction, sessionKey: number): Promise<void> {
+/** What only they referred to becomes loose. */
+export async function deleteRecipeBlobs(tx: SqlTransaction, sessionKey: number): Promise<void> {
   await addLooseBlobsOf(tx, sql`recipe_blobs`, sql`session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from recipe_blobs where session_key = ${sessionKey}`);
 }

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import type { EventType } from "./log-event.ts";
+
+/**
+ * What an event that comes from elsewhere must have in its `private` part, so that folding the log and
+ * building a context from it cannot fail. Fields that are not named here are kept as they are.
+ */
+
+const Block = z.looseObject({ type: z.string() });
+const Blocks = z.array(z.object({ index: z.number().int().min(0), block: Block }));
+const Origin = z.looseObject({ request: z.string(), blocks: Blocks });
+const Count = z.number().min(0).optional();
+const Open = z.looseObject({});
+
+const Usage = z.looseObject({
+  input_tokens: Count,
+  output_tokens: Count,
+  cache_creation_input_tokens: Count,
+  cache_read_input_tokens: Count,
+  cache_creation: z
+    .looseObject({ ephemeral_5m_input_tokens: Count, ephemeral_1h_input_tokens: Count })
+    .optional(),
+});
+
+const RequestEnd = z.looseObject({
+  outcome: z.enum(["response", "failed", "interrupted", "lost"]),
+  stop_reason: z.string().nullish(),
+  refusal: Open.optional(),
+  usage: Usage.optional(),
+  blocks: Blocks.optional(),
+});
+
+const Time = z.iso.datetime({ precision: 3 });
+
+const CHECKED: { readonly [T in EventType]?: z.ZodType } = {
+  "agent.message": Origin,
+  "agent.thinking": Origin,
+  "agent.tool_use": Origin,
+  "agent.tool_result": z.looseObject({ reason: z.string() }),
+  "agent.thread_context_compacted": z.looseObject({ summary: z.array(Block) }),
+  "span.model_request_start": z.looseObject({
+    model: z.string(),
+    attempt: z.number().int().min(1),
+  }),
+  "span.model_request_end": RequestEnd,
+  "drover.call_started": z.looseObject({
+    call_id: z.string(),
+    hand_id: z.string(),
+    hands_boot: z.string(),
+  }),
+  "drover.forked": z.looseObject({
+    session_id: z.string(),
+    event_id: z.string().nullable(),
+    until: Time.nullable(),
+    note: z.string().nullable(),
+  }),
+  "drover.retry_scheduled": z.looseObject({
+    attempt: z.number().int().min(1),
+    at_ms: z.number().int().min(0),
+  }),
+};
+
+/** The schema of the private part of an event of this type. */
+export function privatePart(type: EventType): z.ZodType {
+  return CHECKED[type] ?? Open;
+}
