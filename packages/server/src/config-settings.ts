@@ -101,6 +101,14 @@ export const Settings = z.strictObject({
     .describe(
       "Milliseconds from the first failed model request in a row to the last attempt, after which a turn is given up.",
     ),
+  DROVER_JUDGE_MODEL: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe(
+      "The model that judges the calls of tools under the policy `auto`. Without it each session's own model does. See [approvals](approvals.md).",
+    ),
   DROVER_POLICIES_OFF: z
     .union([z.string(), z.array(z.string()).max(NAMES_MAX)])
     .transform((names) =>

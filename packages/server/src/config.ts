@@ -37,6 +37,8 @@ export interface Config {
     /** Milliseconds. */
     readonly retryBudgetMs: number;
   };
+  /** The model that judges calls under `auto`, if it is not each session's own. */
+  readonly judgeModel?: string;
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
   readonly policiesOff: readonly string[];
   /** Bytes that the files of a workspace may have in all. */
@@ -184,6 +186,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
       : { postgresUrl: new Secret(settings.DROVER_DATABASE) }),
     logLevel: settings.DROVER_LOG_LEVEL,
     model: Object.freeze(modelAccess(settings, env)),
+    ...(settings.DROVER_JUDGE_MODEL !== undefined && { judgeModel: settings.DROVER_JUDGE_MODEL }),
     policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
     ...(filesBytesMax === undefined ? {} : { filesBytesMax }),
     ...(skills === undefined ? {} : { skills: resolve(skills) }),

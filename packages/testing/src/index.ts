@@ -14,6 +14,7 @@ export {
   toolCall,
 } from "./messages-api/answers.ts";
 export { scriptedByMessages } from "./messages-api/behaviour.ts";
+export { type JudgedCall, judgedCallOf } from "./messages-api/judged.ts";
 export { MODELS } from "./messages-api/models.ts";
 export type { Rule, RuleInput } from "./messages-api/rules/rule.ts";
 export { RULES } from "./messages-api/rules.ts";

@@ -45,6 +45,8 @@ export const FAIL_POINTS = [
   "serve.append.after",
   "serve.model.before",
   "serve.model.after",
+  "serve.judge.before",
+  "serve.judge.after",
   "serve.locate.before",
   "serve.locate.after",
   "serve.spawn.after_launch",

@@ -21,6 +21,8 @@ export interface DriveDeps {
   readonly policies: Policies;
   /** The tools that the session's agent may use. */
   readonly toolsOf: (session: SessionRecord) => readonly OfferedTool[];
+  /** The model that judges calls under `auto`; undefined for the session's own. */
+  readonly judgeModel?: string;
   /** In [0, 1): the jitter of retries. */
   readonly random: () => number;
   readonly newId: (prefix: string) => string;

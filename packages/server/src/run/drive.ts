@@ -1,6 +1,6 @@
 import { LeaseLostError, StoreUnavailableError } from "../core/errors.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
-import { giveUpDrafts, lostRequestDrafts } from "../core/harness/failure.ts";
+import { deadRequestDrafts, giveUpDrafts } from "../core/harness/failure.ts";
 import { nextActions } from "../core/harness/next-actions.ts";
 import type { OutputFile } from "../core/ports/hands.ts";
 import type { Claim } from "../core/ports/sessions.ts";
@@ -98,7 +98,7 @@ class SessionDriver {
     const { state } = this.#view;
     const drafting = this.#drafting();
     if (this.#claim.claims <= CLAIMS_MAX) {
-      const lost = lostRequestDrafts(state, drafting);
+      const lost = deadRequestDrafts(state, drafting);
       if (lost.length > 0) await this.#append([{ drafts: () => lost }]);
       return;
     }

@@ -3,6 +3,7 @@ import type { Action } from "../core/harness/actions.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import { draft } from "../core/harness/drafting.ts";
 import { failureDrafts } from "../core/harness/failure.ts";
+import { callsToJudge, heldDraft } from "../core/harness/held-response.ts";
 import { modelRequest } from "../core/harness/model-request.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import { callResult, interruptedResult, unavailableResult } from "../core/harness/results.ts";
@@ -12,6 +13,7 @@ import { type HandCall, HandsUnavailableError, type OutputFile } from "../core/p
 import type { EventDraft } from "../core/session/log-event.ts";
 import { type SessionState, threadState } from "../core/session/state.ts";
 import type { DriveDeps } from "./deps.ts";
+import { judgeCalls } from "./judging.ts";
 import { createResponsePreview } from "./preview.ts";
 import type { SessionView } from "./session-view.ts";
 
@@ -44,6 +46,8 @@ export async function perform(
   switch (effect.kind) {
     case "call_model":
       return await callModel(effect, context, signal);
+    case "judge_calls":
+      return await judgeCalls(context, signal);
     case "start_call":
       return await startCall(effect, context, signal);
     case "await_call":
@@ -90,6 +94,9 @@ async function callModel(
         return failureDrafts(settled, failed, policies, drafting);
       }
       const toolOf = (name: string) => tools.find(({ definition }) => definition.name === name);
+      if (callsToJudge(settled, toolOf).size > 0) {
+        return [heldDraft(drafting, requestId, settled, preview.idOf)];
+      }
       const { goOns } = threadState(state, drafting.threadId);
       const context = { requestId, previewId: preview.idOf, toolOf, goOns, policies };
       return responseDrafts(settled, context, drafting);

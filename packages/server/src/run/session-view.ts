@@ -3,7 +3,7 @@ import type { Checkpoint, EventReader, SessionKey } from "../core/ports/event-lo
 import type { SessionReader, SessionRecord } from "../core/ports/sessions.ts";
 import { stateOf } from "../core/session/checkpoint.ts";
 import { fold } from "../core/session/fold.ts";
-import type { EventType, InboxEvent, LogEvent } from "../core/session/log-event.ts";
+import type { EventType, HeldResponse, InboxEvent, LogEvent } from "../core/session/log-event.ts";
 import { FOLD_VERSION, type SessionState, threadState } from "../core/session/state.ts";
 
 const PAGE_EVENTS = 1_000;
@@ -29,6 +29,7 @@ export class SessionView {
   #context: LogEvent[];
   #inbox: readonly InboxEvent[];
   #checkpointSeq: number;
+  #held: HeldResponse | undefined;
 
   private constructor(
     store: ViewStore,
@@ -53,6 +54,7 @@ export class SessionView {
     // Once more: an update since is in the state already, and would not be looked for again.
     await view.#loadSession();
     await view.#loadContext();
+    await view.#loadHeld();
     view.#inbox = await store.events.getInbox(key);
     return view;
   }
@@ -107,6 +109,12 @@ export class SessionView {
     return event?.type === "agent.tool_use" ? event : undefined;
   }
 
+  /** The response that is held until its calls are judged. */
+  get held(): HeldResponse {
+    if (this.#held === undefined) throw new Error("no response is held");
+    return this.#held;
+  }
+
   /** What others appended: after an update the session is another one, with other tools perhaps. */
   async #takeReceipts(events: readonly LogEvent[]): Promise<void> {
     this.#take(events);
@@ -135,6 +143,20 @@ export class SessionView {
     this.#context = pages.flat();
   }
 
+  async #loadHeld(): Promise<void> {
+    const held = threadState(this.#state, this.#session.thread_id).request?.held;
+    if (held === undefined || held === null) return;
+    const range = { after: held.seq - 1, before: held.seq + 1, limit: 1 };
+    this.#hold(await this.#store.events.getEvents(this.key, range));
+  }
+
+  #hold(events: readonly LogEvent[]): void {
+    for (const event of events) {
+      if (event.type === "drover.response_held") this.#held = event.private;
+      if (event.type === "span.model_request_end") this.#held = undefined;
+    }
+  }
+
   /** Bounded by `last_seq` of the log: each page moves the position on. */
   async #read(range: {
     after: number;
@@ -158,6 +180,7 @@ export class SessionView {
 
   #take(events: readonly LogEvent[]): void {
     this.#state = fold(events, this.#state);
+    this.#hold(events);
     for (const event of events) {
       if (event.type === "agent.thread_context_compacted") this.#context = [];
       if (IN_CONTEXT.has(event.type) && event.thread_id === this.#session.thread_id) {

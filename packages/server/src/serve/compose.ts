@@ -80,6 +80,7 @@ export async function compose(
     announcements,
     clock: systemClock,
     policies,
+    ...(config.judgeModel !== undefined && { judgeModel: config.judgeModel }),
     toolsOf: (session) => offeredTools(session.agent.tools),
     random: Math.random,
     newId,

@@ -113,13 +113,27 @@ function unanswered(events: readonly LogEvent[]): readonly string[] {
     const isUse = event.type === "agent.tool_use" || event.type === "agent.custom_tool_use";
     return isUse && answeredRequests.has(event.private.request);
   });
+  const waiting = waitingCalls(events);
   return uses.flatMap(({ id }) => {
     const results = events.filter((event) => {
       if (event.type === "user.custom_tool_result") return event.public.custom_tool_use_id === id;
       return event.type === "agent.tool_result" && event.public.tool_use_id === id;
     });
+    if (results.length === 0 && waiting.has(id)) return [];
     return results.length === 1 ? [] : [`call ${id} has ${results.length} results`];
   });
+}
+
+/** The calls that need no result yet: those the client is waited for, and those allowed that queue behind. */
+function waitingCalls(events: readonly LogEvent[]): ReadonlySet<string> {
+  const last = events.at(-1);
+  if (last?.type !== "session.status_idle") return new Set();
+  const { stop_reason: reason } = last.public;
+  if (reason.type !== "requires_action") return new Set();
+  const allowed = events.flatMap((event) =>
+    event.type === "user.tool_confirmation" ? [event.public.tool_use_id] : [],
+  );
+  return new Set([...reason.event_ids, ...allowed]);
 }
 
 function openRequests(events: readonly LogEvent[]): readonly string[] {

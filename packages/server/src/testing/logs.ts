@@ -84,7 +84,12 @@ export function responded(
   );
 }
 
-/** Any tool there is but `forbidden`; names that begin with `ask_` and `client_` say how they are run. */
+const POLICIES = [
+  ["ask_", "always_ask"],
+  ["auto_", "auto"],
+] as const;
+
+/** Any tool there is but `forbidden`; a name that begins with `ask_`, `auto_` or `client_` says how it is run. */
 export function testTool(name: string): OfferedTool | undefined {
   if (name === "forbidden") return undefined;
   const definition = {
@@ -93,11 +98,8 @@ export function testTool(name: string): OfferedTool | undefined {
     input_schema: { type: "object" as const, additionalProperties: true },
   };
   if (name.startsWith("client_")) return { runBy: "client", definition };
-  return {
-    runBy: "hands",
-    policy: name.startsWith("ask_") ? "always_ask" : "always_allow",
-    definition,
-  };
+  const policy = POLICIES.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "always_allow";
+  return { runBy: "hands", policy, definition };
 }
 
 export function requestLost(drafting: Drafting, requestId = "start_1"): EventDraft {

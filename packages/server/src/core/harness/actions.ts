@@ -9,6 +9,8 @@ export type Action =
   | { readonly kind: "append"; readonly id: string; readonly step: Step }
   /** Ask the model; the request's start is in the log. */
   | { readonly kind: "call_model"; readonly id: string; readonly request: OpenRequest }
+  /** Have the calls of the response that is held judged. */
+  | { readonly kind: "judge_calls"; readonly id: string }
   /** Find out where the call will run, and journal that before it is sent. */
   | { readonly kind: "start_call"; readonly id: string; readonly callId: string }
   /** Send the call, or re-attach to it, and wait for its result. */
@@ -40,11 +42,7 @@ export type Step =
   /** Only the client can go on: tell it what is waited for. */
   | { readonly type: "require_action" }
   /** Close what is open and was not sent anywhere, because the user interrupted. */
-  | {
-      readonly type: "interrupt_open";
-      readonly requestId: string | undefined;
-      readonly callIds: readonly string[];
-    }
+  | { readonly type: "interrupt_open"; readonly callIds: readonly string[] }
   /** Record the interrupt itself; ends the turn if there is one. */
   | { readonly type: "interrupt"; readonly eventId: string }
   /** The turn has made more model requests than it may. */

@@ -4,7 +4,7 @@ import type { EventDraft } from "../session/log-event.ts";
 import { type SessionState, threadState } from "../session/state.ts";
 import { bare, type Drafting, draft, sessionError, threadStatus } from "./drafting.ts";
 import type { Policies } from "./policies.ts";
-import { requestEnded } from "./request-end.ts";
+import { requestClosed, requestEnded } from "./request-end.ts";
 import { abandonedResult } from "./results.ts";
 import { retryPlan } from "./retry-plan.ts";
 import { runningDrafts } from "./steps.ts";
@@ -46,10 +46,19 @@ export function failureDrafts(
   ];
 }
 
-/** Closes what a dead process left open: its model request can no longer be answered. */
+/**
+ * Closes what a dead process left open: its model request can no longer be answered. A response that is
+ * held is there, and is gone on with.
+ */
+export function deadRequestDrafts(state: SessionState, drafting: Drafting): readonly EventDraft[] {
+  const { request } = threadState(state, drafting.threadId);
+  return request?.held === null ? lostRequestDrafts(state, drafting) : [];
+}
+
+/** Closes the open request, whether it can still be answered or not. */
 export function lostRequestDrafts(state: SessionState, drafting: Drafting): readonly EventDraft[] {
   const { request } = threadState(state, drafting.threadId);
-  return request === null ? [] : [requestEnded(drafting, request.id, { outcome: "lost" })];
+  return request === null ? [] : [requestClosed(drafting, request, "lost")];
 }
 
 /**

@@ -173,13 +173,13 @@ describe("an interrupt", () => {
     const drafting = testDrafting();
     const inbox = [waiting(interrupt(drafting), 1)];
     expect(actions(startedTurn(drafting), inbox)).toMatchObject([
-      { step: { type: "interrupt_open", requestId: "start_1", callIds: [] } },
+      { step: { type: "interrupt_open", callIds: [] } },
     ]);
     const log = [...startedTurn(drafting), ...responded(drafting, [toolUse("a"), toolUse("b")])];
     const [a = "", b = ""] = callsOf(log);
     const running = [...log, started(drafting, a)];
     expect(actions(running, inbox)).toMatchObject([
-      { step: { type: "interrupt_open", requestId: undefined, callIds: [b] } },
+      { step: { type: "interrupt_open", callIds: [b] } },
     ]);
   });
 

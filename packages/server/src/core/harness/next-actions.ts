@@ -1,5 +1,5 @@
 import type { InboxEvent } from "../session/log-event.ts";
-import type { OpenCall, SessionState, ThreadState } from "../session/state.ts";
+import type { OpenCall, OpenRequest, SessionState, ThreadState } from "../session/state.ts";
 import { isTurnOpen, threadState } from "../session/state.ts";
 import type { Action, Step } from "./actions.ts";
 import { callActions } from "./open-calls.ts";
@@ -23,10 +23,18 @@ export function nextActions(
     return interrupted(thread, interrupt);
   }
   if (thread.request !== null) {
-    return [{ kind: "call_model", id: `request:${thread.request.id}`, request: thread.request }];
+    return [requestAction(thread.request)];
   }
   if (thread.calls.some((call) => !call.answered)) return callActions(state, thread);
   return turnStep(state, thread, inbox, policies);
+}
+
+/** A response that is held is not asked for again: its calls are judged. */
+function requestAction(request: OpenRequest): Action {
+  const { id, held } = request;
+  return held === null
+    ? { kind: "call_model", id: `request:${id}`, request }
+    : { kind: "judge_calls", id: `judge:${id}` };
 }
 
 /**
@@ -46,8 +54,7 @@ function interrupted(thread: ThreadState, interrupt: InboxEvent): readonly Actio
   const open = thread.calls.filter((call) => !call.answered);
   const unsent = open.filter((call) => call.started === null).map((call) => call.id);
   if (thread.request !== null || unsent.length > 0) {
-    const requestId = thread.request?.id;
-    return append({ type: "interrupt_open", requestId, callIds: unsent });
+    return append({ type: "interrupt_open", callIds: unsent });
   }
   if (open.length > 0) {
     return open.flatMap((call) =>

@@ -1,8 +1,6 @@
 import type { ToolEvaluation } from "@drover/api";
+import type { Judgement } from "../session/log-event.ts";
 import type { OfferedTool } from "../tools/offered-tools.ts";
-
-/** What a judge said to one call, in the contract's words; reason codes are an open set. */
-export type Judgement = Extract<ToolEvaluation, { type: "auto" }>["evaluated_permission"];
 
 /** Said where no judge could be asked, or none could tell: then the user is asked. */
 export const INDETERMINATE: Judgement = { type: "ask", reason_code: "indeterminate" };

@@ -21,6 +21,10 @@ export interface Policies {
   readonly emptiesMax: number;
   /** Responses in a row without a call that could be read, after which it is asked again. */
   readonly unreadablesMax: number;
+  /** Calls of one response that are judged under `auto`; for those beyond the user is asked. */
+  readonly judgedCallsMax: number;
+  /** Milliseconds for the judgement of one call. */
+  readonly judgeMs: number;
   /** Output tokens of one response. */
   readonly maxTokens: number;
   /** Workarounds that are not to be used, whatever the model. */
@@ -38,6 +42,8 @@ export const DEFAULT_POLICIES: Policies = {
   cutsMax: 3,
   emptiesMax: 1,
   unreadablesMax: 5,
+  judgedCallsMax: 50,
+  judgeMs: 60_000,
   maxTokens: 32_000,
   off: new Set(),
 };

@@ -1,4 +1,5 @@
 import type { EventDraft, RequestEnd } from "../session/log-event.ts";
+import type { OpenRequest } from "../session/state.ts";
 import { spanUsage } from "../session/usage.ts";
 import { type Drafting, draft } from "./drafting.ts";
 
@@ -12,4 +13,13 @@ export function requestEnded(drafting: Drafting, requestId: string, end: Request
     },
     private: end,
   });
+}
+
+/** The same for a request that is not to be answered any more; what a held response has cost is kept. */
+export function requestClosed(
+  drafting: Drafting,
+  { id, held }: OpenRequest,
+  outcome: "interrupted" | "lost",
+): EventDraft {
+  return requestEnded(drafting, id, { outcome, ...(held !== null && { usage: held.usage }) });
 }

@@ -1,11 +1,11 @@
 import type { TextBlock } from "@drover/api";
 import { isRecord } from "../../lib/is-record.ts";
 import type { ModelBlock, ModelOutcome } from "../ports/model.ts";
-import type { EventDraft, ModelOrigin } from "../session/log-event.ts";
+import type { EventDraft, Judgement, ModelOrigin } from "../session/log-event.ts";
 import type { OfferedTool } from "../tools/offered-tools.ts";
 import { type Drafting, draft, sessionError } from "./drafting.ts";
 import { stalledError } from "./notes.ts";
-import { type Judgement, permissionOf } from "./permission.ts";
+import { permissionOf } from "./permission.ts";
 import type { Policies } from "./policies.ts";
 import { requestEnded } from "./request-end.ts";
 import { unreadableResult } from "./results.ts";

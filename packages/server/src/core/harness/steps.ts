@@ -19,7 +19,7 @@ import {
   usageDraft,
 } from "./drafting.ts";
 import { isToldOf, waitingIds } from "./open-calls.ts";
-import { requestEnded } from "./request-end.ts";
+import { requestClosed } from "./request-end.ts";
 import { refusedResult, unsentResult } from "./results.ts";
 
 export const END_TURN: Ending = { stop_reason: { type: "end_turn" }, stop_details: null };
@@ -96,10 +96,8 @@ function interruptOpen(
   state: SessionState,
   drafting: Drafting,
 ): readonly EventDraft[] {
-  const end =
-    step.requestId === undefined
-      ? []
-      : [requestEnded(drafting, step.requestId, { outcome: "interrupted" })];
+  const { request } = threadState(state, drafting.threadId);
+  const end = request === null ? [] : [requestClosed(drafting, request, "interrupted")];
   const calls = openCalls(step.callIds, state, drafting);
   return [...end, ...calls.map((call) => unsentResult(drafting, call))];
 }

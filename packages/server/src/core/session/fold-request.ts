@@ -15,7 +15,9 @@ type RequestEvent = Extract<
       | "span.model_request_start"
       | "span.model_request_end"
       | "agent.message"
-      | "agent.thinking";
+      | "agent.thinking"
+      | "drover.response_held"
+      | "drover.calls_judged";
   }
 >;
 
@@ -24,10 +26,11 @@ export function foldRequestEvent(
   state: SessionState,
   thread: ThreadState,
   draft: RequestEvent,
+  seq: number,
 ): SessionState {
   switch (draft.type) {
     case "span.model_request_start": {
-      const request = { id: draft.id, attempt: draft.private.attempt, calls: [] };
+      const request = { id: draft.id, attempt: draft.private.attempt, calls: [], held: null };
       return withThread(state, draft.thread_id, { ...thread, request, retry: null });
     }
     case "span.model_request_end": {
@@ -36,6 +39,16 @@ export function foldRequestEvent(
         ...withThread(state, draft.thread_id, requestEnded(thread, draft)),
         usage: usage === undefined ? state.usage : addUsage(state.usage, usage),
       };
+    }
+    case "drover.response_held": {
+      const { request } = thread;
+      if (request?.id !== draft.private.request) return state;
+      const held = { seq, usage: draft.private.response.usage };
+      return withThread(state, draft.thread_id, { ...thread, request: { ...request, held } });
+    }
+    case "drover.calls_judged": {
+      const usages = draft.private.opinions.flatMap(({ usage }) => usage ?? []);
+      return { ...state, usage: usages.reduce(addUsage, state.usage) };
     }
     case "agent.message":
     case "agent.thinking":

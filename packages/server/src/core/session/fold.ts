@@ -31,7 +31,9 @@ export function foldDraft(
     case "span.model_request_end":
     case "agent.message":
     case "agent.thinking":
-      return foldRequestEvent(state, thread, draft);
+    case "drover.response_held":
+    case "drover.calls_judged":
+      return foldRequestEvent(state, thread, draft, seq);
     case "agent.tool_use":
     case "agent.tool_result":
     case "agent.custom_tool_use":

@@ -3,13 +3,14 @@ import type {
   SessionEventOf,
   StopDetails,
   SystemMessageParams,
+  ToolEvaluation,
   UserCustomToolResultParams,
   UserInterruptParams,
   UserMessageParams,
   UserToolConfirmationParams,
   UserToolResultParams,
 } from "@drover/api";
-import type { ModelBlock, ModelUsage } from "../ports/model.ts";
+import type { ModelBlock, ModelOutcome, ModelUsage } from "../ports/model.ts";
 
 type Body<Params> = Omit<Params, "type">;
 /** An event as the contract shows it, without what the log adds. */
@@ -78,6 +79,10 @@ export interface EventBodies {
   "session.deleted": Entry<Empty>;
   "span.model_request_start": Entry<Empty, { readonly model: string; readonly attempt: number }>;
   "span.model_request_end": Entry<Shown<"span.model_request_end">, RequestEnd>;
+  /** A response whose calls have to be judged before its events can say what may run. */
+  "drover.response_held": Entry<Empty, HeldResponse>;
+  /** What was judged of a response's calls, directly before its events. */
+  "drover.calls_judged": Entry<Empty, JudgedCalls>;
   /** Journalled before a call is sent: where it runs, so that it is never sent twice. */
   "drover.call_started": Entry<
     Empty,
@@ -117,6 +122,35 @@ export type GoOn =
   | "empty"
   /** None of its calls had an input that could be read. */
   | "unreadable_calls";
+
+/** A whole model response, with all that its events are made of. */
+export interface HeldResponse {
+  /** Id of the `span.model_request_start`. */
+  readonly request: string;
+  readonly response: Omit<Extract<ModelOutcome, { type: "response" }>, "request_id"> & {
+    readonly request_id?: string | undefined;
+  };
+  /** The ids under which its blocks were previewed. */
+  readonly preview_ids: readonly (string | null)[];
+}
+
+export interface JudgedCalls {
+  /** Id of the `span.model_request_start`. */
+  readonly request: string;
+  /** The judge's model id. */
+  readonly model: string;
+  readonly opinions: readonly {
+    /** Of the call's block in its response. */
+    readonly index: number;
+    readonly judgement: Judgement;
+    readonly reason: string;
+    /** Absent if no judge was asked, or it reported none. */
+    readonly usage?: ModelUsage;
+  }[];
+}
+
+/** What a judge said to one call, in the contract's words; reason codes are an open set. */
+export type Judgement = Extract<ToolEvaluation, { type: "auto" }>["evaluated_permission"];
 
 /** How a model request ended. */
 export interface RequestEnd {

@@ -1,4 +1,5 @@
 import type { SessionUsage, StopDetails, StopReason } from "@drover/api";
+import type { ModelUsage } from "../ports/model.ts";
 import type { SessionStatus } from "../ports/sessions.ts";
 
 /**
@@ -52,6 +53,8 @@ export interface OpenRequest {
   readonly attempt: number;
   /** Calls of its response so far; they count once the response's end is in the log. */
   readonly calls: readonly OpenCall[];
+  /** Set once its response is there and is kept back until its calls are judged. */
+  readonly held: { readonly seq: number; readonly usage: ModelUsage } | null;
 }
 
 export interface OpenCall {

@@ -41,6 +41,8 @@ const KNOWN: Readonly<Record<EventType, true>> = {
   "session.deleted": true,
   "span.model_request_start": true,
   "span.model_request_end": true,
+  "drover.response_held": true,
+  "drover.calls_judged": true,
   "drover.call_started": true,
   "drover.forked": true,
   "drover.retry_scheduled": true,

@@ -46,21 +46,6 @@ function cloud(config: object): EnvironmentConfig {
 describe("what cannot be honoured is named", () => {
   test.each<[string, Parameters<typeof parts>[0], string[]]>([
     [
-      "a question by default, for each tool without its own policy",
-      {
-        agent: toolset({
-          default_config: { permission_policy: { type: "auto" } },
-          configs: [
-            { name: "bash", permission_policy: { type: "always_allow" } },
-            { name: "read", enabled: false },
-          ],
-        }),
-      },
-      ["edit", "write", "glob", "grep"].map(
-        (name) => `agent.tools.0 permission_policy auto for ${name}`,
-      ),
-    ],
-    [
       "an MCP toolset",
       {
         agent: {
@@ -142,6 +127,10 @@ describe("what is harmless runs", () => {
     [
       "a question before a tool",
       { agent: toolset({ configs: [{ name: "bash", permission_policy: ask }] }) },
+    ],
+    [
+      "a judge before every tool",
+      { agent: toolset({ default_config: { permission_policy: { type: "auto" } } }) },
     ],
     [
       "a custom tool",

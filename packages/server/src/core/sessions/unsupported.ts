@@ -1,12 +1,9 @@
 import {
   type EnvironmentConfig,
   packageManagers,
-  type SandboxToolName,
   type SessionAgent,
   type SessionCreateParams,
-  sandboxToolNames,
   type Tool,
-  type ToolDefaults,
 } from "@drover/api";
 import { delegates, type EffectiveAgent } from "../agents/session-agent.ts";
 
@@ -40,25 +37,8 @@ export function unsupportedAgentParts(agent: EffectiveAgent | SessionAgent): str
 }
 
 function unsupportedToolParts(tool: Tool, index: number): string[] {
-  switch (tool.type) {
-    case "mcp_toolset":
-      return [`agent.tools.${index} (mcp_toolset for ${tool.mcp_server_name})`];
-    case "custom":
-      return [];
-    default:
-      return sandboxToolNames.flatMap((name) => {
-        const { enabled, permission_policy: policy } = settingsOf(tool, name);
-        if (!enabled || policy.type !== "auto") return [];
-        return [`agent.tools.${index} permission_policy ${policy.type} for ${name}`];
-      });
-  }
-}
-
-function settingsOf(
-  toolset: Extract<Tool, { type: "agent_toolset_20260401" }>,
-  name: SandboxToolName,
-): ToolDefaults {
-  return toolset.configs.find((config) => config.name === name) ?? toolset.default_config;
+  if (tool.type !== "mcp_toolset") return [];
+  return [`agent.tools.${index} (mcp_toolset for ${tool.mcp_server_name})`];
 }
 
 /** A sandbox has no network at all, which is narrower than any `networking`. */

@@ -1,0 +1,104 @@
+import { draft } from "../core/harness/drafting.ts";
+import { callsToJudge } from "../core/harness/held-response.ts";
+import {
+  type JudgedCall,
+  judgeRequest,
+  type Opinion,
+  opinionOf,
+  undecided,
+  userMessages,
+} from "../core/harness/judge.ts";
+import { responseDrafts } from "../core/harness/response.ts";
+import type { ModelUsage } from "../core/ports/model.ts";
+import { threadState } from "../core/session/state.ts";
+import type { OfferedTool } from "../core/tools/offered-tools.ts";
+import type { DriveDeps } from "./deps.ts";
+import type { EffectContext, Settlement } from "./effects.ts";
+
+/** Requests to the judge at a time. */
+const PARALLEL = 4;
+
+interface Judged extends Opinion {
+  readonly index: number;
+  readonly usage?: ModelUsage;
+}
+
+/**
+ * Has the calls of a held response judged, and then appends the response with what came of it. Each call is
+ * judged by a request of its own, so that the input of one says nothing for another. A judge that cannot
+ * be asked, or does not answer in time or clearly, has no say: the user is asked instead.
+ */
+export async function judgeCalls(
+  { view, deps }: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  const { session } = view;
+  const { held } = view;
+  const response = { ...held.response, request_id: held.response.request_id };
+  const tools = deps.toolsOf(session);
+  const toolOf = (name: string): OfferedTool | undefined =>
+    tools.find(({ definition }) => definition.name === name);
+  const model = deps.judgeModel ?? session.agent.model.id;
+  const said = userMessages(view.context);
+  const calls = [...callsToJudge(response, toolOf)];
+  deps.failPoint("serve.judge.before");
+  const judged = await inTurns(calls, async ([index, call], place): Promise<Judged> => {
+    if (place >= deps.policies.judgedCallsMax) {
+      return { index, ...undecided("The response has more calls than are judged.") };
+    }
+    return { index, ...(await opinionOn(call, { model, said, deps }, signal)) };
+  });
+  deps.failPoint("serve.judge.after");
+  return {
+    drafts: (state, drafting) => {
+      const { goOns } = threadState(state, drafting.threadId);
+      const context = {
+        requestId: held.request,
+        previewId: (index: number) => held.preview_ids[index] ?? undefined,
+        toolOf,
+        judgements: new Map(judged.map(({ index, judgement }) => [index, judgement])),
+        goOns,
+        policies: deps.policies,
+      };
+      const opinions = judged.map(({ index, judgement, reason, usage }) => {
+        return { index, judgement, reason, ...(usage !== undefined && { usage }) };
+      });
+      return [
+        draft(drafting, "drover.calls_judged", {
+          public: {},
+          private: { request: held.request, model, opinions },
+        }),
+        ...responseDrafts(response, context, drafting),
+      ];
+    },
+  };
+}
+
+async function opinionOn(
+  call: JudgedCall,
+  given: { model: string; said: readonly string[]; deps: DriveDeps },
+  signal: AbortSignal,
+): Promise<Opinion & { readonly usage?: ModelUsage }> {
+  const { model, said, deps } = given;
+  const request = judgeRequest(model, call, said);
+  if (request === undefined) return undecided("The call's input is too long to be judged.");
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(deps.policies.judgeMs)]);
+  const outcome = await deps.model.respond(request, UNWATCHED, limit);
+  const { usage } = outcome;
+  return { ...opinionOf(outcome), ...(usage !== undefined && { usage }) };
+}
+
+const UNWATCHED = { blockStarted: () => undefined, textDelta: () => undefined };
+
+/** The results in order, a few at a time. */
+async function inTurns<T, R>(
+  items: readonly T[],
+  work: (item: T, place: number) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  for (let from = 0; from < items.length; from += PARALLEL) {
+    const some = items.slice(from, from + PARALLEL);
+    results.push(...(await Promise.all(some.map((item, place) => work(item, from + place)))));
+  }
+  return results;
+}
