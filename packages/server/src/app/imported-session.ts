@@ -28,7 +28,8 @@ export function assertResources({ resources, mounts }: SessionLine): void {
     resources.flatMap(({ mount_path }) => mount_path ?? []),
     `${PLACE}.resources`,
   );
-  for (const [index, { mount_path }] of mounts.entries()) {
+  for (const [index, { type, mount_path }] of mounts.entries()) {
+    if (type === "skill") continue;
     const place = `${PLACE}.mounts.${index}`;
     assertSame(uploadPath(mount_path, place), mount_path, place);
   }

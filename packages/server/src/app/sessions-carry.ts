@@ -6,7 +6,7 @@ import { newId } from "../lib/new-id.ts";
 import { tokenBinding } from "./sessions-resources.ts";
 
 export interface Carried {
-  readonly definition: Pick<SessionRecord, "resources" | "recipe">;
+  readonly resources: SessionRecord["resources"];
   /** Sealed for their new places, by the new resource's id. */
   readonly tokens: ReadonlyMap<string, string>;
 }
@@ -36,7 +36,7 @@ export async function carriedResources(
     const token = secretBox.open(sealed, tokenBinding(from, resource["id"]));
     tokens.set(id, secretBox.seal(token, tokenBinding(key, id)));
   }
-  return { definition: { resources, recipe: source.recipe }, tokens };
+  return { resources, tokens };
 }
 
 /** A copy that was deleted by itself leaves its content mounted, and the resource naming it. */

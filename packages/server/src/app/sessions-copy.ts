@@ -1,12 +1,12 @@
 import { NotFoundError } from "../core/errors.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import type { Clock } from "../core/ports/clock.ts";
-import type { SessionKey } from "../core/ports/event-log.ts";
+import type { Checkpoint, SessionKey } from "../core/ports/event-log.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
 import { fold } from "../core/session/fold.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
-import { NEW_SESSION, type SessionState } from "../core/session/state.ts";
+import { FOLD_VERSION, NEW_SESSION, type SessionState } from "../core/session/state.ts";
 import { type WorkspaceAt, workspaceAfter } from "../core/sessions/workspace-at.ts";
 import { newId } from "../lib/new-id.ts";
 
@@ -77,12 +77,21 @@ export async function addEvents(
   log: CopiedLog = EMPTY_LOG,
 ): Promise<CopiedLog> {
   await store.write((tx) => tx.copies.add(key, events));
+  const first = log.state.seq + 1;
   return {
-    state: fold(events, log.state),
+    state: fold(
+      events.map((event, index) => ({ ...event, seq: first + index })),
+      log.state,
+    ),
     epoch: events.reduce((highest, { epoch }) => Math.max(highest, epoch), log.epoch),
     until: events.at(-1)?.processed_at ?? log.until,
     workspace: events.reduce(workspaceAfter, log.workspace),
   };
+}
+
+/** What the next wake goes on from. */
+export function checkpointOf({ state }: CopiedLog): Checkpoint {
+  return { fold: FOLD_VERSION, seq: state.seq, state: JSON.stringify(state) };
 }
 
 /** Longer than any step of a copy takes: what was not touched for so long, nobody makes any more. */

@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
+import type { Mount } from "../core/ports/hands.ts";
 import type { FileRecord } from "../core/ports/records.ts";
 import type { PagePosition, SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { FILE_VERSION, LEFT_OUT, PIECE_BYTES } from "../core/sessions/session-file.ts";
+import { INSTALLED_WORKSPACE } from "./installed-skills.ts";
 import { getSessionRecord } from "./sessions-wire.ts";
 
 const PAGE_EVENTS = 200;
@@ -64,15 +66,27 @@ async function* linesOf(
   yield { session: shownSession(session) };
   for await (const event of eventsOf(store, key, await lastSeq(store, session))) yield { event };
   const files = await filesOf(store, key);
-  const contents = [...files, ...session.recipe.mounts].filter(({ sha256 }) => sha256 !== "");
-  const bySha256 = new Map(contents.map(({ sha256, size_bytes }) => [sha256, size_bytes]));
-  for (const sha256 of [...bySha256.keys()].toSorted()) {
-    yield { content: { sha256, size_bytes: bySha256.get(sha256) } };
-    const content = await blobs.get(key.workspaceId, sha256);
+  for (const [sha256, { size_bytes, workspaceId }] of contentsOf(session, files)) {
+    yield { content: { sha256, size_bytes } };
+    const content = await blobs.get(workspaceId, sha256);
     if (content === undefined) throw new Error(`the content ${sha256} is missing`);
     yield* piecesOf(content);
   }
   for (const file of files) yield { file: shownFile(file) };
+}
+
+/** What its files and mounts consist of, each content once, by hash, and where it is kept. */
+function contentsOf({ workspace_id, recipe }: SessionRecord, files: readonly FileRecord[]) {
+  const contents = new Map<string, { size_bytes: number; workspaceId: string }>();
+  for (const mount of recipe.mounts) {
+    const isInstalled = mount.type === "skill" && mount.source === "installed";
+    const workspaceId = isInstalled ? INSTALLED_WORKSPACE : workspace_id;
+    contents.set(mount.sha256, { size_bytes: mount.size_bytes, workspaceId });
+  }
+  for (const { sha256, size_bytes } of files) {
+    if (sha256 !== "") contents.set(sha256, { size_bytes, workspaceId: workspace_id });
+  }
+  return [...contents].toSorted(([left], [right]) => (left < right ? -1 : 1));
 }
 
 /** All that a session of another server can be made of, in one order. */
@@ -83,8 +97,18 @@ function shownSession(session: SessionRecord): object {
   const { agent, resources, vault_ids, totals, created_at, updated_at, archived_at } = rest;
   return {
     ...{ id, thread_id, status, title, metadata, environment_id, agent, resources, vault_ids },
-    ...{ mounts: recipe.mounts, totals, created_at, updated_at, archived_at },
+    ...{ mounts: recipe.mounts.map(shownMount), totals, created_at, updated_at, archived_at },
   };
+}
+
+/** Where a skill's archive is kept is another matter elsewhere. */
+function shownMount(mount: Mount): object {
+  if (mount.type === "file") {
+    const { type, mount_path, sha256, size_bytes, filename } = mount;
+    return { type, mount_path, sha256, size_bytes, ...(filename !== undefined && { filename }) };
+  }
+  const { type, mount_path, sha256, size_bytes, description } = mount;
+  return { type, mount_path, sha256, size_bytes, description };
 }
 
 /** That a session was imported here is no part of what happened in it, until it goes on here. */

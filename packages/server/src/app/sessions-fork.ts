@@ -13,7 +13,7 @@ import { type WorkspaceAt, workspaceNote } from "../core/sessions/workspace-at.t
 import { derivedId, newId } from "../lib/new-id.ts";
 import { keyOf } from "./input.ts";
 import { carriedResources } from "./sessions-carry.ts";
-import { type CopiedLog, copyLog, draftingOf, withCopy } from "./sessions-copy.ts";
+import { type CopiedLog, checkpointOf, copyLog, draftingOf, withCopy } from "./sessions-copy.ts";
 import { getEnvironment } from "./sessions-create.ts";
 import { existing, getSessionRecord, toSession, type Wire } from "./sessions-wire.ts";
 import type { SkillReferences } from "./skill-references.ts";
@@ -55,6 +55,7 @@ export async function forkSession(
   const workspace = await workspaceAt(store.events, keyOf(source), point.seq);
   const note = workspaceNote(workspace, params.workspace);
   const agent = await forkAgent(options, source, params.agent);
+  const recipe = await forkRecipe(options, source, { agent, params });
   const id = newId("sesn");
   const rename = (old: string) => renamed(old, source, id);
   const session: NewSession = {
@@ -63,6 +64,7 @@ export async function forkSession(
     thread_id: rename(source.thread_id),
     hand_id: newId("hand"),
     agent,
+    recipe,
     ...(params.title !== undefined && { title: params.title }),
     ...(params.metadata !== undefined && { metadata: params.metadata }),
   };
@@ -103,13 +105,15 @@ async function finishFork(
   const { drafts, state } = forkDrafts(log.state, origin, draftingOf(session, tx.now));
   await tx.copies.finish({
     ...session,
-    ...carried.definition,
+    resources: carried.resources,
+    recipe: withFilesOf(session.recipe, current.recipe),
     status: state.status,
     totals: totalsOf(state, tx.now),
     created_at: tx.now,
     updated_at: tx.now,
     archived_at: null,
     epoch: log.epoch,
+    checkpoint: checkpointOf(log),
   });
   for (const [resourceId, sealed] of carried.tokens) {
     await tx.sessions.putRepositoryToken(key, resourceId, sealed);
@@ -199,4 +203,22 @@ async function forkAgent(
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
   }
   return { ...agent };
+}
+
+/** Other skills are mounted in place of those before; what users put there stays. */
+async function forkRecipe(
+  { store, skillReferences }: ForkOptions,
+  { workspace_id, recipe }: SessionRecord,
+  { agent, params }: { agent: NewSession["agent"]; params: SessionForkParams },
+): Promise<NewSession["recipe"]> {
+  if (params.agent?.skills === undefined) return recipe;
+  const { skills } = SessionAgent.parse(agent);
+  const mounts = await skillReferences.mounts(store, workspace_id, skills);
+  return withFilesOf({ ...recipe, mounts }, recipe);
+}
+
+function withFilesOf(recipe: NewSession["recipe"], { mounts }: NewSession["recipe"]) {
+  const isFile = ({ type }: (typeof mounts)[number]) => type === "file";
+  const others = recipe.mounts.filter((mount) => !isFile(mount));
+  return { ...recipe, mounts: [...others, ...mounts.filter(isFile)] };
 }

@@ -16,7 +16,14 @@ import { derivedId, newId } from "../lib/new-id.ts";
 import { importedEvent } from "./imported-events.ts";
 import { assertContents, assertResources } from "./imported-session.ts";
 import { SessionFileReader } from "./session-file-reader.ts";
-import { addEvents, type CopiedLog, draftingOf, EMPTY_LOG, withCopy } from "./sessions-copy.ts";
+import {
+  addEvents,
+  type CopiedLog,
+  checkpointOf,
+  draftingOf,
+  EMPTY_LOG,
+  withCopy,
+} from "./sessions-copy.ts";
 import { getEnvironment } from "./sessions-create.ts";
 import { existing, toSession, type Wire } from "./sessions-wire.ts";
 
@@ -103,7 +110,9 @@ function begin(
     recipe: {
       provider: "bubblewrap",
       base: { type: "host" },
-      mounts: line.mounts,
+      mounts: line.mounts.map((mount) =>
+        mount.type === "skill" ? { ...mount, source: "workspace" } : mount,
+      ),
       network: { type: "none" },
     },
     totals: given.totals as NewSession["totals"],
@@ -203,6 +212,7 @@ async function finishImport(
     updated_at: line.updated_at,
     archived_at: archivedAt(line, log),
     epoch: log.epoch,
+    checkpoint: checkpointOf(log),
   });
   if (closing !== undefined) await tx.events.appendReceipts(key, closing.drafts);
   return toSession(existing(await tx.sessions.find(key), key), tx.now);

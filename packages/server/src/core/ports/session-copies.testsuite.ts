@@ -38,7 +38,8 @@ function copied(count: number, epoch = 3): LogEvent[] {
 }
 
 function finished(session: NewSession, epoch = 3) {
-  return { ...session, updated_at: at(-5), archived_at: null, epoch };
+  const checkpoint = { fold: 1, seq: 1, state: '{"a":1}' };
+  return { ...session, updated_at: at(-5), archived_at: null, epoch, checkpoint };
 }
 
 function testMaking(open: OpenStore): void {
@@ -74,6 +75,7 @@ function testMaking(open: OpenStore): void {
       input_at: null,
     });
     expect(await store.sessions.list(session.workspace_id, {}, page)).toHaveLength(1);
+    expect(await store.sessions.findCheckpoint(key)).toEqual(finished(session).checkpoint);
     expect(await all(store, key)).toEqual(
       events.map((event, index) => ({ ...event, seq: index + 1 })),
     );

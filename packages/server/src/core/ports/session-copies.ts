@@ -1,5 +1,5 @@
 import type { LogEvent } from "../session/log-event.ts";
-import type { SessionKey } from "./event-log.ts";
+import type { Checkpoint, SessionKey } from "./event-log.ts";
 import type { NewSession, SessionRecord } from "./sessions.ts";
 
 /**
@@ -31,4 +31,8 @@ export interface SessionCopies {
 }
 
 export type FinishedCopy = NewSession &
-  Pick<SessionRecord, "updated_at" | "archived_at"> & { readonly epoch: number };
+  Pick<SessionRecord, "updated_at" | "archived_at"> & {
+    readonly epoch: number;
+    /** So that nobody has to fold all of the log at once. */
+    readonly checkpoint: Checkpoint;
+  };

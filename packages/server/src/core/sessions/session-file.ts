@@ -44,6 +44,22 @@ export const FirstLine = z.strictObject({
   left_out: z.array(z.string()),
 });
 
+const content = { mount_path: z.string().max(1024), sha256: Sha256, size_bytes: Size };
+const FileMountLine = z.strictObject({
+  type: z.literal("file"),
+  ...content,
+  filename: text(255).exactOptional(),
+});
+/** Its archive comes along, so it needs no skill to be there where it is imported. */
+const SkillMountLine = z.strictObject({
+  type: z.literal("skill"),
+  ...content,
+  mount_path: z
+    .string()
+    .regex(/^\/mnt\/skills\/(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/, "must be a skill's place"),
+  description: text(1024),
+});
+
 export const SessionLine = z.strictObject({
   id: IdOf("sesn"),
   thread_id: IdOf("sthr"),
@@ -54,16 +70,7 @@ export const SessionLine = z.strictObject({
   agent: SessionAgent,
   resources: z.array(SessionResource).max(1_000),
   vault_ids: z.array(Id).max(50),
-  mounts: z
-    .array(
-      z.strictObject({
-        type: z.literal("file"),
-        mount_path: z.string().max(1024),
-        sha256: Sha256,
-        size_bytes: Size,
-      }),
-    )
-    .max(1_000),
+  mounts: z.array(z.discriminatedUnion("type", [FileMountLine, SkillMountLine])).max(1_000),
   totals: z.strictObject({
     usage: Usage,
     stats: z.strictObject({

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { INSTALLED_WORKSPACE } from "../../app/installed-skills.ts";
 import { bare, draft, threadStatus } from "../../core/harness/drafting.ts";
 import { END_TURN, idleDrafts } from "../../core/harness/steps.ts";
 import { fold } from "../../core/session/fold.ts";
@@ -34,6 +35,22 @@ async function talkedSession(world: World, { sandbox = false, rests = true } = {
     size_bytes: OUTPUT.byteLength,
     output_path: "a/report.bin",
     downloadable: true,
+  });
+  await world.blobs.put(INSTALLED_WORKSPACE, bytesOf(SKILL));
+  await world.store.write(async (tx) => {
+    const key = keyOf(world, body.id);
+    const recipe = (await tx.sessions.find(key))?.recipe;
+    if (recipe === undefined) throw new Error("there is no session");
+    const { mount_path, description } = SKILL_PLACE;
+    const content = { sha256: sha256Of(SKILL), size_bytes: SKILL.byteLength };
+    const skill = {
+      type: "skill",
+      mount_path,
+      ...content,
+      source: "installed",
+      description,
+    } as const;
+    await tx.sessions.update(key, { recipe: { ...recipe, mounts: [skill, ...recipe.mounts] } });
   });
   const harness = await openHarness(world, body.id);
   const id = () => newId("sevt");
@@ -71,6 +88,8 @@ async function talkedSession(world: World, { sandbox = false, rests = true } = {
   return body.id;
 }
 
+const SKILL = Buffer.from("an archive");
+const SKILL_PLACE = { mount_path: "/mnt/skills/tables", description: "How to read tables" };
 const MOUNTED = Buffer.from("a,b\n1,2\n");
 const OUTPUT = Buffer.alloc(200_000, "output");
 
@@ -144,6 +163,12 @@ describe("a session that was exported", () => {
     expect(changed(again.replace(environment, String(environment_id)), (lines) => lines)).toBe(
       file,
     );
+    const record = await there.store.sessions.find(keyOf(there, id));
+    expect(record?.recipe.mounts).toMatchObject([
+      { ...SKILL_PLACE, type: "skill", source: "workspace", sha256: sha256Of(SKILL) },
+      { type: "file", filename: "data.csv", sha256: sha256Of(MOUNTED) },
+    ]);
+    expect(await there.blobs.get(there.workspaceId, sha256Of(SKILL))).toBeDefined();
     const files = await there.request("GET", `/v1/files?scope_id=${id}`);
     expect(files.body.data).toHaveLength(2);
     const output = files.body.data.find(
@@ -421,6 +446,22 @@ describe("an import", () => {
         ],
       }),
       "no content",
+    ],
+    [
+      "a skill elsewhere",
+      SESSION,
+      session({
+        mounts: [
+          {
+            type: "skill",
+            mount_path: "/mnt/skills/../x",
+            sha256: "a".repeat(64),
+            size_bytes: 1,
+            description: "",
+          },
+        ],
+      }),
+      "mounts",
     ],
     [
       "a mount that climbs",

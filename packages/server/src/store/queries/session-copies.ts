@@ -6,6 +6,7 @@ import type { LogEvent } from "../../core/session/log-event.ts";
 import { encodeEvent } from "../event-row.ts";
 import { toJson } from "../json-column.ts";
 import { oneOf, type SqlTransaction, sql } from "../sql.ts";
+import { putCheckpoint } from "./checkpoints.ts";
 import { putContents } from "./event-contents.ts";
 import { canonical } from "./pages.ts";
 import { deleteRecipeBlobs, insertDefinition, insertSessionRow } from "./sessions.ts";
@@ -121,6 +122,7 @@ async function finishCopy(tx: SqlTransaction, session: FinishedCopy): Promise<vo
       update session_memory_stores set archived_at = ${session.archived_at}
       where session_key = ${sessionKey}`);
   }
+  await putCheckpoint(tx, workspace_id, sessionKey, session.checkpoint);
   await tx.db.all(sql`delete from session_copies where session_key = ${sessionKey}`);
   tx.touched.add(key, { lastSeq: row?.last_seq ?? 0, due: false });
 }
