@@ -15,6 +15,8 @@ export const MODEL = "claude-sonnet-4-6";
 type SessionOptions = Omit<SessionCreateParams, "agent" | "environment_id"> & {
   /** The agent's; the built-in ones unless given. */
   readonly tools?: AgentCreateParams["tools"];
+  /** The agent's; `MODEL` unless given. */
+  readonly model?: string;
   readonly skills?: AgentCreateParams["skills"];
   readonly environment?: Parameters<Anthropic["beta"]["environments"]["create"]>[0]["config"];
 };
@@ -30,11 +32,11 @@ export class Conversation {
   }
 
   static async open(world: World, options: SessionOptions = {}): Promise<Conversation> {
-    const { tools, skills, environment: config, ...rest } = options;
+    const { tools, model, skills, environment: config, ...rest } = options;
     const { client } = world;
     const agent = await client.beta.agents.create({
       name: "worker",
-      model: MODEL,
+      model: model ?? MODEL,
       tools: tools ?? [{ type: "agent_toolset_20260401" }],
       ...(skills && { skills }),
     });

@@ -37,17 +37,24 @@ const EMPTY_NOTE = /^Your last answer was empty/;
 function newestText({ body }: MessagesRequest): { text: string; answered: number } {
   let answered = 0;
   for (const message of list(body["messages"]).toReversed()) {
-    if (member(message, "role") === "assistant") answered += 1;
-    else {
-      const texts = list(member(message, "content"))
-        .filter((block) => member(block, "type") === "text")
-        .map((block) => String(member(block, "text")));
+    const role = member(message, "role");
+    if (role === "assistant") answered += 1;
+    else if (role !== "tool") {
+      const texts = textsOf(member(message, "content"));
       const last = texts.findLastIndex((text) => !NOTE.test(text));
       answered += texts.slice(last + 1).filter((text) => EMPTY_NOTE.test(text)).length;
       if (last >= 0) return { text: texts[last] ?? "", answered };
     }
   }
   return { text: "", answered };
+}
+
+function textsOf(content: Json | undefined): readonly string[] {
+  // Chat completions take a plain string, also as a tool's result, which is no text of the user.
+  if (typeof content === "string") return [content];
+  return list(content)
+    .filter((block) => member(block, "type") === "text")
+    .map((block) => String(member(block, "text")));
 }
 
 function list(value: Json | undefined): readonly Json[] {

@@ -1,4 +1,7 @@
-import { answer, startMessagesApi } from "@drover/testing";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { answer, startChatCompletions, startMessagesApi } from "@drover/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "../config.ts";
 import { responseOf } from "../core/ports/model.testsuite.ts";
@@ -51,13 +54,96 @@ test("a server of one's own needs no key", async () => {
   ]);
 });
 
+test("a model of a provider is asked for there, by its name and within its limit", async () => {
+  const local = await startChatCompletions({ script: [answer("from the local one")] });
+  const api = await startMessagesApi({ script: [answer("from the team's")], apiKey: "team-key" });
+  onTestFinished(async () => {
+    await local.close();
+    await api.close();
+  });
+  const settings = [
+    "providers:",
+    `  - { name: local, kind: chat_completions, base_url: "${local.url}", api_key: { env: KEY } }`,
+    `  - { name: team, kind: messages, base_url: "${api.url}", api_key: { env: TEAM_KEY } }`,
+    "models:",
+    "  - { id: ours, provider: local, model: 'small:8b', aliases: [our-alias], max_tokens: 50 }",
+    "  - { id: theirs, provider: team, model: claude-opus-5-5, parameters: { service_tier: auto } }",
+  ];
+  const { model } = loadConfig({
+    DROVER_MODELS_FILE: modelsFile(settings.join("\n")),
+    KEY: local.apiKey,
+    TEAM_KEY: api.apiKey,
+  });
+  for (const id of ["ours", "our-alias"]) {
+    expect(responseOf(await ask(model, id)).blocks).toMatchObject([{ text: "from the local one" }]);
+  }
+  expect(responseOf(await ask(model, "theirs")).blocks).toMatchObject([
+    { text: "from the team's" },
+  ]);
+  expect(local.requests[0]?.body).toMatchObject({ model: "small:8b", max_tokens: 50 });
+  expect(api.requests[0]?.body).toMatchObject({
+    model: "claude-opus-5-5",
+    max_tokens: 100,
+    service_tier: "auto",
+  });
+  expect([...local.refusals, ...api.refusals]).toEqual([]);
+  expect(await ask(model, "nobody's")).toMatchObject({ kind: "request_failed", retryable: false });
+});
+
+test("thinking that nobody signed is not sent to an API that checks signatures", async () => {
+  const api = await startMessagesApi({ script: [answer("hi")] });
+  onTestFinished(() => api.close());
+  const unsigned = { type: "thinking", thinking: "hm", signature: "unsigned" };
+  const said = { type: "text", text: "Hm." };
+  const request = {
+    ...requestOf("claude-opus-5-5"),
+    messages: [
+      ...requestOf("").messages,
+      { role: "assistant" as const, content: [unsigned, said] },
+      ...requestOf("").messages,
+    ],
+  };
+  const models = new Models({ baseUrl: api.url, apiKey: new Secret(api.apiKey) });
+  await models.respond(request, QUIET, new AbortController().signal);
+  expect(api.requests[0]?.body).toMatchObject({ messages: [{}, { content: [said] }, {}] });
+  expect(api.refusals).toEqual([]);
+});
+
+test("an entry for a model that ships changes its prices and limits alone", () => {
+  const [shipped] = offeredModels({});
+  const { models } = loadConfig({
+    DROVER_MODELS: JSON.stringify([
+      { id: "offline/script", max_input_tokens: 5_000, prices: { input: 2, output: "0.5" } },
+    ]),
+  }).model;
+  const [changed, ...rest] = offeredModels({ models });
+  expect(changed).toMatchObject({
+    aliases: ["offline"],
+    prices: { input: 2_000_000, output: 500_000, cache_read: 2_000_000 },
+    info: { ...shipped?.info, max_input_tokens: 5_000 },
+  });
+  expect(rest.map(({ info }) => info.id)).toEqual(["offline/echo"]);
+  expect(shipped?.prices).toMatchObject({ input: 1_000_000, output: 5_000_000 });
+});
+
+function modelsFile(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "drover-models-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "models.yaml");
+  writeFileSync(path, text);
+  return path;
+}
+
 function ask(config: ModelsConfig, model: string) {
-  const request: ModelRequest = {
+  return new Models(config).respond(requestOf(model), QUIET, new AbortController().signal);
+}
+
+function requestOf(model: string): ModelRequest {
+  return {
     model,
     system: [],
     messages: [{ role: "user", content: [{ type: "text", text: "hello" }] }],
     tools: [],
     max_tokens: 100,
   };
-  return new Models(config).respond(request, QUIET, new AbortController().signal);
 }

@@ -3,6 +3,7 @@ import type { Action } from "../core/harness/actions.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import { draft } from "../core/harness/drafting.ts";
 import { failureDrafts } from "../core/harness/failure.ts";
+import { heldBackDrafts } from "../core/harness/held-back.ts";
 import { callsToJudge, heldDraft } from "../core/harness/held-response.ts";
 import { modelRequest } from "../core/harness/model-request.ts";
 import { responseDrafts } from "../core/harness/response.ts";
@@ -94,12 +95,13 @@ async function callModel(
         return failureDrafts(settled, failed, policies, drafting);
       }
       const toolOf = (name: string) => tools.find(({ definition }) => definition.name === name);
+      const heldBack = heldBackDrafts(settled.held_back ?? [], view.context, drafting);
       if (callsToJudge(settled, toolOf).size > 0) {
-        return [heldDraft(drafting, requestId, settled, preview.idOf)];
+        return [...heldBack, heldDraft(drafting, requestId, settled, preview.idOf)];
       }
       const { goOns } = threadState(state, drafting.threadId);
       const context = { requestId, previewId: preview.idOf, toolOf, goOns, policies };
-      return responseDrafts(settled, context, drafting);
+      return [...heldBack, ...responseDrafts(settled, context, drafting)];
     },
   };
 }

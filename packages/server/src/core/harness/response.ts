@@ -57,6 +57,7 @@ export function responseDrafts(
       api_request_id: response.request_id.slice(0, CATEGORY_LENGTH_MAX),
     }),
     ...(others.length > 0 && { blocks: others }),
+    ...(response.held_back !== undefined && { held_back: response.held_back }),
   });
   const drafts = kept.map((run) => runDraft(run, response, context, drafting));
   return [

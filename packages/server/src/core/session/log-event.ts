@@ -166,6 +166,8 @@ export interface RequestEnd {
   readonly usage?: ModelUsage;
   readonly api_request_id?: string;
   readonly message?: string;
+  /** What the model was not sent because it cannot take it, a sentence each. */
+  readonly held_back?: readonly string[];
   /** Blocks of the response that have no event of their own, such as empty text. */
   readonly blocks?: ModelOrigin["blocks"];
 }
