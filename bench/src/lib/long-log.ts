@@ -5,6 +5,7 @@ import { runningDrafts, stepDrafts } from "../../../packages/server/src/core/har
 import type { ModelBlock } from "../../../packages/server/src/core/ports/model.ts";
 import type { Claim } from "../../../packages/server/src/core/ports/sessions.ts";
 import type { Store } from "../../../packages/server/src/core/ports/store.ts";
+import { NO_PRICES } from "../../../packages/server/src/core/pricing/price-list.ts";
 import { fold, foldDraft } from "../../../packages/server/src/core/session/fold.ts";
 import type { EventDraft } from "../../../packages/server/src/core/session/log-event.ts";
 import {
@@ -37,7 +38,9 @@ export async function writeLog(store: Store, claim: Claim, events: number): Prom
   const drafting: Drafting = {
     threadId: session.thread_id,
     agentName: session.agent.name,
-    model: session.agent.model.id,
+    model: session.agent.model,
+    prices: NO_PRICES,
+    usageOf: () => undefined,
     now: new Date().toISOString(),
     newId: () => newId("sevt"),
   };
@@ -113,7 +116,7 @@ function turnDrafts(
 /** The start of a request and what came of it. */
 function response(drafting: Drafting, block: ModelBlock): readonly EventDraft[] {
   const requestId = drafting.newId();
-  const body = { public: {}, private: { model: drafting.model, attempt: 1 } };
+  const body = { public: {}, private: { model: drafting.model.id, attempt: 1 } };
   const usage = { input_tokens: 1_000, output_tokens: 50 };
   return [
     draft(drafting, "span.model_request_start", body, requestId),

@@ -206,6 +206,7 @@ function newSession({ workspaceId, sessionId }: SessionKey): NewSession {
     },
     resources: [],
     vault_ids: [],
+    budget: null,
     recipe: {
       provider: "bubblewrap",
       base: { type: "host" },

@@ -8,7 +8,10 @@ import { pageQuery, queryArray } from "./pagination.ts";
 export const SessionStatus = z.enum(["idle", "running", "rescheduling", "terminated"]);
 
 /** Whole minor units as decimal text: `"2500"` is 25 dollars. */
-export const MonetaryAmount = z.object({ amount: z.string(), currency: z.literal("USD") });
+export const MonetaryAmount = z.object({
+  amount: z.string().regex(/^(?:0|[1-9]\d{0,29})$/, "must be whole minor units in decimal"),
+  currency: z.literal("USD"),
+});
 
 const Count = z.number().exactOptional();
 

@@ -35,8 +35,8 @@ export const BudgetParams = z.strictObject({
     amount: z
       .string()
       .regex(
-        /^(?:0|[1-9]\d{0,14})$/,
-        "must be whole minor units in decimal, without leading zeros",
+        /^[1-9]\d{0,14}$/,
+        "must be whole minor units in decimal, more than zero and without leading zeros",
       ),
     currency: z.literal("USD"),
   }),

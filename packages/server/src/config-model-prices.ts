@@ -43,7 +43,7 @@ export const PriceSettings = z
   });
 
 /** Text or a number of YAML; as text, because only so every decimal is exact. */
-function decimal(pattern: RegExp, error: string) {
+export function decimal(pattern: RegExp, error: string) {
   return z
     .union([z.string(), z.number().transform(String)], error)
     .pipe(z.string().regex(pattern, error));
@@ -60,7 +60,7 @@ function multiplied<T extends Readonly<Record<string, number>>>(prices: T, thous
 }
 
 /** `"0.25"` with 6 decimals is 250,000. */
-function scaled(decimal: string, decimals: number): number {
+export function scaled(decimal: string, decimals: number): number {
   const [whole = "", fraction = ""] = decimal.split(".");
   return Number(whole + fraction.padEnd(decimals, "0"));
 }

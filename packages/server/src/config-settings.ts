@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ModelSettings } from "./config-models.ts";
+import { dollars } from "./config-prices.ts";
 
 /** Names in one setting. */
 const NAMES_MAX = 100;
@@ -130,6 +131,14 @@ export const Settings = z.strictObject({
     .describe(
       "Path of a YAML or JSON file with model providers and models: other APIs, prices, limits, what a model can do; see [models](models.md). Read at the start.",
     ),
+  DROVER_HOUR_PRICE: dollars("dollars for an hour")
+    .default("0.08")
+    .describe(
+      "Dollars for an hour in which a session runs, in its list cost; see [budgets](budgets.md).",
+    ),
+  DROVER_SEARCH_PRICE: dollars("dollars for a thousand")
+    .default("10")
+    .describe("Dollars for a thousand web searches of a model's API, in the list cost."),
   DROVER_FILES_BYTES_MAX: z.coerce
     .number()
     .int()

@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import type { z } from "zod";
+import { scaled } from "./config-model-prices.ts";
 import type { ConfiguredModel } from "./config-models.ts";
 import { type ConfiguredProvider, configuredModels } from "./config-models-access.ts";
+import { PICODOLLAR_DECIMALS } from "./config-prices.ts";
 import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
 import { closestName } from "./lib/closest-name.ts";
 import { OperatorError } from "./lib/operator-error.ts";
@@ -41,6 +43,8 @@ export interface Config {
   readonly judgeModel?: string;
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
   readonly policiesOff: readonly string[];
+  /** Picodollars (10^-12 dollars). */
+  readonly prices: { readonly hour: number; readonly search: number };
   /** Bytes that the files of a workspace may have in all. */
   readonly filesBytesMax?: number;
   /** Absolute path of the folder with the skills of all workspaces. */
@@ -188,6 +192,11 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     model: Object.freeze(modelAccess(settings, env)),
     ...(settings.DROVER_JUDGE_MODEL !== undefined && { judgeModel: settings.DROVER_JUDGE_MODEL }),
     policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
+    prices: Object.freeze({
+      hour: scaled(settings.DROVER_HOUR_PRICE, PICODOLLAR_DECIMALS),
+      // The price is for a thousand.
+      search: scaled(settings.DROVER_SEARCH_PRICE, PICODOLLAR_DECIMALS - 3),
+    }),
     ...(filesBytesMax === undefined ? {} : { filesBytesMax }),
     ...(skills === undefined ? {} : { skills: resolve(skills) }),
     ...(bwrap === undefined ? {} : { bwrapPath: bwrap }),

@@ -125,6 +125,7 @@ test("an environment with a session is not deleted", async () => {
       agent: { id: "agent_1", name: "a", version: 1, system: null, model: { id: "m" }, tools: [] },
       resources: [],
       vault_ids: [],
+      budget: null,
       recipe: {
         provider: "bubblewrap",
         base: { type: "host" },

@@ -9,6 +9,7 @@ import { isAnswer, refuseAnswer, WaitingCalls } from "./events-answers.ts";
 import { assertContent } from "./events-content.ts";
 import { assertSystemMessage } from "./events-system.ts";
 import { acceptInput, type InputDraft, receiveAnswers } from "./input.ts";
+import { assertWithinBudget } from "./sessions-budget.ts";
 import { existing } from "./sessions-wire.ts";
 
 export interface SentEvents {
@@ -28,6 +29,7 @@ export async function sendEvents(
 ): Promise<{ data: readonly WireEvent[] }> {
   const session = existing(await tx.sessions.lock(key), key);
   assertOpen(session);
+  assertWithinBudget(session, events, tx.now);
   assertSystemMessage(events);
   const waiting = events.some(isAnswer) ? await WaitingCalls.read(tx, session) : undefined;
   const drafts = events.map((event, index) => {

@@ -4,6 +4,7 @@ import type { Clock } from "../core/ports/clock.ts";
 import type { Checkpoint, SessionKey } from "../core/ports/event-log.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
+import type { PriceList } from "../core/pricing/price-list.ts";
 import { fold } from "../core/session/fold.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { FOLD_VERSION, NEW_SESSION, type SessionState } from "../core/session/state.ts";
@@ -116,11 +117,17 @@ export async function collectCopies(
 }
 
 /** What closes the log of a copy. `now` is RFC 3339. */
-export function draftingOf({ thread_id, agent }: NewSession, now: string): Drafting {
+export function draftingOf(
+  { thread_id, agent }: NewSession,
+  prices: PriceList,
+  now: string,
+): Drafting {
   return {
     threadId: thread_id,
     agentName: agent.name,
-    model: agent.model.id,
+    model: agent.model,
+    prices,
+    usageOf: () => undefined,
     now,
     newId: () => newId("sevt"),
   };

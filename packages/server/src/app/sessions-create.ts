@@ -11,6 +11,8 @@ import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import type { PriceList } from "../core/pricing/price-list.ts";
+import { budgetSet } from "../core/session/budget.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { unhonouredParts } from "../core/sessions/unhonoured.ts";
 import { unsupportedParts } from "../core/sessions/unsupported.ts";
@@ -20,6 +22,7 @@ import { agentOf } from "./agents.ts";
 import { inputDraft } from "./events.ts";
 import { acceptInput } from "./input.ts";
 import { assertVaults, attachAll } from "./sessions-attach.ts";
+import { assertBudgetable } from "./sessions-budget.ts";
 import { tokenBinding } from "./sessions-resources.ts";
 import { existing, toSession, type Wire } from "./sessions-wire.ts";
 import type { SkillReferences } from "./skill-references.ts";
@@ -31,6 +34,7 @@ export interface CreateRequest {
   readonly params: SessionCreateParams;
   readonly secretBox: SecretBox;
   readonly skillReferences: SkillReferences;
+  readonly prices: PriceList;
 }
 
 /**
@@ -40,7 +44,7 @@ export interface CreateRequest {
  */
 export async function createSession(
   tx: StoreTransaction,
-  { workspaceId, params, secretBox, skillReferences }: CreateRequest,
+  { workspaceId, params, secretBox, skillReferences, prices }: CreateRequest,
 ): Promise<Wire> {
   const environment = await getEnvironment(tx, workspaceId, params.environment_id);
   const agent = await getAgent(tx, workspaceId, params.agent);
@@ -51,6 +55,8 @@ export async function createSession(
   if (unsupported.length > 0) {
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
   }
+  const budget = params.budget ?? null;
+  if (budget !== null) assertBudgetable(effective, prices);
   const key = { workspaceId, sessionId: newId("sesn") };
   const agentSnapshot = sessionAgent(effective);
   const skillMounts = await skillReferences.mounts(tx, workspaceId, agentSnapshot.skills);
@@ -69,6 +75,7 @@ export async function createSession(
     agent: { ...agentSnapshot },
     resources: resources.map((resource) => ({ ...resource })),
     vault_ids: vaultIds,
+    budget,
     recipe: {
       provider: "bubblewrap",
       base: { type: "host" },
@@ -80,6 +87,9 @@ export async function createSession(
   };
   await tx.sessions.insert(session);
   await sealTokens(tx, key, { tokens, secretBox });
+  if (budget !== null) {
+    await tx.events.appendReceipts(key, [budgetSet(newId("sevt"), session.thread_id, budget)]);
+  }
   const notes = unhonouredParts(resources, vaultIds).map((error) => errorDraft(session, error));
   if (notes.length > 0) await tx.events.appendReceipts(key, notes);
   await acceptInitial(tx, session, params.initial_events ?? []);

@@ -94,7 +94,9 @@ function shownSession(session: SessionRecord): object {
   const { workspace_id, hand_id, recipe, deleted_at, last_seq, input_seq, input_at, ...shown } =
     session;
   const { id, thread_id, status, title, metadata, environment_id, ...rest } = shown;
-  const { agent, resources, vault_ids, totals, created_at, updated_at, archived_at } = rest;
+  const { agent, resources, vault_ids, created_at, updated_at, archived_at } = rest;
+  // The log tells the rest.
+  const totals = { usage: rest.totals.usage, stats: rest.totals.stats };
   return {
     ...{ id, thread_id, status, title, metadata, environment_id, agent, resources, vault_ids },
     ...{ mounts: recipe.mounts.map(shownMount), totals, created_at, updated_at, archived_at },

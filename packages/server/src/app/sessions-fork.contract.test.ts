@@ -84,7 +84,12 @@ async function prepare(brain: BrainWorld, { workspaceId }: SessionKey): Promise<
 }
 
 async function fork(brain: BrainWorld, key: SessionKey, eventId: string): Promise<SessionKey> {
-  const options = { store: brain.store, secretBox, skillReferences: createSkillReferences([]) };
+  const options = {
+    store: brain.store,
+    secretBox,
+    skillReferences: createSkillReferences([]),
+    prices: brain.deps.prices,
+  };
   const params = { event_id: eventId, workspace: "empty" } as const;
   const response = await forkSession(options, { key, params }, async (effect) =>
     Response.json(await brain.store.write(effect)),

@@ -6,6 +6,7 @@ import type { EventReader, SessionKey } from "../core/ports/event-log.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { NewSession, SessionRecord } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import type { PriceList } from "../core/pricing/price-list.ts";
 import { totalsOf } from "../core/session/totals.ts";
 import { transplanted } from "../core/session/transplant.ts";
 import { unsupportedAgentParts } from "../core/sessions/unsupported.ts";
@@ -22,6 +23,7 @@ export interface ForkOptions {
   readonly store: Store;
   readonly secretBox: SecretBox;
   readonly skillReferences: SkillReferences;
+  readonly prices: PriceList;
 }
 
 /** The last change, in whose transaction the answer is kept for retries. */
@@ -102,11 +104,17 @@ async function finishFork(
     secretBox: options.secretBox,
   });
   const origin = { session_id: source.id, event_id: point.eventId, until: log.until, note };
-  const { drafts, state } = forkDrafts(log.state, origin, draftingOf(session, tx.now));
+  const { drafts, state } = forkDrafts(
+    log.state,
+    origin,
+    draftingOf(session, options.prices, tx.now),
+  );
   await tx.copies.finish({
     ...session,
     resources: carried.resources,
     recipe: withFilesOf(session.recipe, current.recipe),
+    // As it was at that place, as everything else that the log tells.
+    budget: state.budget,
     status: state.status,
     totals: totalsOf(state, tx.now),
     created_at: tx.now,

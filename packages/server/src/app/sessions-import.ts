@@ -6,6 +6,7 @@ import type { Clock } from "../core/ports/clock.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import type { PriceList } from "../core/pricing/price-list.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { totalsOf } from "../core/session/totals.ts";
 import { transplanted } from "../core/session/transplant.ts";
@@ -37,6 +38,7 @@ export interface ImportOptions {
   readonly store: Store;
   readonly blobs: Pick<Blobs, "put">;
   readonly clock: Pick<Clock, "now">;
+  readonly prices: PriceList;
   /** See `createFiles`. */
   readonly filesBytesMax?: number | undefined;
 }
@@ -115,6 +117,8 @@ function begin(
       ),
       network: { type: "none" },
     },
+    // Its log tells.
+    budget: null,
     totals: given.totals as NewSession["totals"],
     created_at: line.created_at,
   };
@@ -208,7 +212,8 @@ async function finishImport(
     ...session,
     status: state.status,
     // What it shows is what it showed, unless something had to be closed.
-    totals: wasAtRest(closing) ? session.totals : totalsOf(state, tx.now),
+    totals: { ...totalsOf(state, tx.now), ...(wasAtRest(closing) && session.totals) },
+    budget: state.budget,
     updated_at: line.updated_at,
     archived_at: archivedAt(line, log),
     epoch: log.epoch,
@@ -224,7 +229,7 @@ function closingOf(made: Import, log: CopiedLog, now: string): Closing | undefin
   const note = noteOf(made, log);
   if (state.status === "terminated") return undefined;
   const origin = { session_id: made.line.id, event_id: null, until, note };
-  const closing = forkDrafts(state, origin, draftingOf(made.session, now));
+  const closing = forkDrafts(state, origin, draftingOf(made.session, made.options.prices, now));
   return note === null && wasAtRest(closing) ? undefined : closing;
 }
 

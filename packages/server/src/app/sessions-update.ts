@@ -5,11 +5,18 @@ import { patchedMetadata } from "../core/metadata.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SessionPatch, SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
+import type { PriceList } from "../core/pricing/price-list.ts";
 import type { EventBodies } from "../core/session/log-event.ts";
 import { unsupportedAgentParts } from "../core/sessions/unsupported.ts";
 import { newId } from "../lib/new-id.ts";
 import { isBusy } from "./sessions.ts";
+import { assertNewBudget } from "./sessions-budget.ts";
 import { existing, toSession, type Wire } from "./sessions-wire.ts";
+
+export interface UpdateRequest {
+  readonly params: SessionUpdateParams;
+  readonly prices: PriceList;
+}
 
 /**
  * Changes what may change of a session (wire §5.3). What did change is told by one `session.updated`
@@ -18,10 +25,10 @@ import { existing, toSession, type Wire } from "./sessions-wire.ts";
 export async function updateSession(
   tx: StoreTransaction,
   key: SessionKey,
-  params: SessionUpdateParams,
+  { params, prices }: UpdateRequest,
 ): Promise<Wire> {
   const session = existing(await tx.sessions.lock(key), key);
-  await assertAllowed(tx, session, params);
+  await assertAllowed(tx, session, { params, prices });
   const { patch, shown } = changesOf(session, params);
   if (Object.keys(patch).length === 0) return toSession(session, tx.now);
   await tx.sessions.update(key, { ...patch, updated_at: tx.now });
@@ -41,7 +48,7 @@ export async function updateSession(
 async function assertAllowed(
   tx: StoreTransaction,
   session: SessionRecord,
-  params: SessionUpdateParams,
+  { params, prices }: UpdateRequest,
 ): Promise<void> {
   if (params.vault_ids !== undefined) {
     throw new InvalidRequestError("vault_ids: cannot be changed after a session was created");
@@ -50,10 +57,7 @@ async function assertAllowed(
     throw new InvalidRequestError(`session ${session.id} is archived and cannot be changed`);
   }
   if (params.budget !== undefined && params.budget !== null) {
-    throw new InvalidRequestError(
-      "budget: cannot be added to a session that was created without one",
-      { code: "budget_create_only" },
-    );
+    assertNewBudget(session, params.budget, { prices, now: tx.now });
   }
   if (params.agent !== undefined && (await isBusy(tx, session))) {
     throw new InvalidRequestError("agent: cannot be changed while the session is running");
@@ -70,14 +74,20 @@ function changesOf(
   const hasTitle = title !== session.title;
   const hasMetadata = !isSame(metadata, session.metadata);
   const agent = changedAgent(session, params.agent);
+  const budget = params.budget === undefined ? session.budget : params.budget;
+  const hasBudget = !isSame(budget, session.budget);
   return {
     patch: {
       ...(hasTitle && { title }),
       ...(hasMetadata && { metadata }),
       ...(agent !== undefined && { agent: { ...agent } }),
+      ...(hasBudget && { budget }),
+      // What the budget held up goes on: nobody is to take the moment until then for the turn's end.
+      ...(hasBudget && session.totals.isHeld === true && { status: "running" }),
     },
     shown: {
       ...(agent !== undefined && { agent }),
+      ...(hasBudget && { budget }),
       // A bag that was cleared is left out, as the contract has it.
       ...(hasMetadata && Object.keys(metadata).length > 0 && { metadata }),
       ...(hasTitle && { title }),
@@ -99,6 +109,6 @@ function changedAgent(
   return isSame(agent, current) ? undefined : agent;
 }
 
-function isSame(left: object, right: object): boolean {
+function isSame(left: object | null, right: object | null): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -1,6 +1,11 @@
 import { NotFoundError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
-import type { SessionReader, SessionRecord, SessionSummary } from "../core/ports/sessions.ts";
+import type {
+  SessionReader,
+  SessionRecord,
+  SessionSummary,
+  ThreadTotals,
+} from "../core/ports/sessions.ts";
 
 /** A resource in the wire's shape. */
 export type Wire = Readonly<Record<string, unknown>>;
@@ -18,9 +23,9 @@ export function toSession(session: SessionSummary, now: string): Wire {
     resources: session.resources,
     vault_ids: session.vault_ids,
     deployment_id: null,
-    budget: null,
+    budget: session.budget,
     outcome_evaluations: [],
-    stats: statsOf(session, now),
+    stats: statsOf(session, session.totals, now),
     usage: session.totals.usage,
     created_at: session.created_at,
     updated_at: session.updated_at,
@@ -29,10 +34,14 @@ export function toSession(session: SessionSummary, now: string): Wire {
 }
 
 /** Duration goes on until the session is terminated; then it stays at its last change. */
-export function statsOf(session: SessionSummary, now: string): Wire {
+export function statsOf(
+  session: Pick<SessionSummary, "status" | "created_at" | "updated_at">,
+  { stats }: ThreadTotals,
+  now: string,
+): Wire {
   const until = session.status === "terminated" ? session.updated_at : now;
   const ms = Math.max(0, Date.parse(until) - Date.parse(session.created_at));
-  return { ...session.totals.stats, duration_seconds: ms / 1000 };
+  return { ...stats, duration_seconds: ms / 1000 };
 }
 
 /** Rejects with `NotFoundError` for a session that is not in this workspace or was deleted. */

@@ -55,6 +55,8 @@ async function toThread(store: Store, session: SessionRecord, now: string): Prom
   const { multiagent: _multiagent, ...agent } = session.agent;
   const hasMoved = session.status !== "idle" || (await hasHappened(store, session, STATUS_TYPES));
   const hasIdled = hasMoved && (await hasHappened(store, session, [STATUS_IDLE]));
+  // A session that has not run since an earlier version has only the totals of its one thread.
+  const totals = session.totals.threads?.[session.thread_id] ?? session.totals;
   return {
     id: session.thread_id,
     type: "session_thread",
@@ -64,8 +66,8 @@ async function toThread(store: Store, session: SessionRecord, now: string): Prom
     agent,
     status: session.status,
     // Null until the thread's first change of status, and until it first came to rest.
-    stats: hasMoved ? statsOf(session, now) : null,
-    usage: hasIdled ? session.totals.usage : null,
+    stats: hasMoved ? statsOf(session, totals, now) : null,
+    usage: hasIdled ? totals.usage : null,
     created_at: session.created_at,
     updated_at: session.updated_at,
     archived_at: session.archived_at,

@@ -21,6 +21,7 @@ import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
+import type { PriceList } from "../core/pricing/price-list.ts";
 import { newId } from "../lib/new-id.ts";
 import { authenticate } from "./auth.ts";
 import type { AppEnv, HttpLog } from "./context.ts";
@@ -55,6 +56,7 @@ export interface AppDeps {
   readonly cursors: Cursors;
   readonly clock: Clock;
   readonly models: Models;
+  readonly prices: PriceList;
   /** Skills that are there for all workspaces. */
   readonly installedSkills: readonly InstalledSkill[];
   /** Where uploads lie while they are checked. */

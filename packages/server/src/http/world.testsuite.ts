@@ -10,6 +10,7 @@ import { createCursors } from "../app/pagination.ts";
 import type { Announcement, Announcements } from "../core/ports/announcements.ts";
 import type { FileRecord } from "../core/ports/records.ts";
 import type { Store } from "../core/ports/store.ts";
+import { NO_PRICES } from "../core/pricing/price-list.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
 import { newId } from "../lib/new-id.ts";
 import { Secret } from "../lib/secret.ts";
@@ -25,6 +26,10 @@ import { givenKeys } from "../vault/given-keys.ts";
 import { createApp } from "./app.ts";
 import { listen } from "./listen.ts";
 import type { StreamLimits } from "./sse.ts";
+
+/** Every other model has a price. */
+export const UNPRICED_MODEL = "of-unknown-price";
+const PRICES = { input: 1, output: 5, cache_read: 1, cache_write_5m: 1, cache_write_1h: 2 };
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
@@ -108,6 +113,7 @@ export async function openWorld({
     shutdown: shutdown.signal,
     blobs,
     models: createModels([]),
+    prices: { ...NO_PRICES, tokens: ({ id }) => (id === UNPRICED_MODEL ? undefined : PRICES) },
     installedSkills: [],
     scratchFolder: join(dataFolder, "scratch"),
     wakeDisposer: () => {

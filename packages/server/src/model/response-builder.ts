@@ -28,6 +28,11 @@ const USAGE_FIELDS = [
   "cache_read_input_tokens",
 ] as const;
 
+const CACHE_FIELDS = ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"] as const;
+const SERVER_TOOL_FIELDS = ["web_search_requests", "web_fetch_requests"] as const;
+/** More of anything than one request can use. */
+const COUNT_MAX = 1_000_000_000;
+
 interface OpenBlock {
   readonly start: ModelBlock;
   readonly text: string[];
@@ -54,7 +59,7 @@ export class ResponseBuilder {
     this.#observer = observer;
   }
 
-  /** Counts told so far; cumulative, so the latest of each holds. */
+  /** Counts told so far; cumulative, so the latest of each holds, but none goes back to zero. */
   get usage(): ModelUsage {
     return this.#usage;
   }
@@ -146,15 +151,19 @@ export class ResponseBuilder {
   }
 
   #addUsage(usage: Fields): void {
-    const counts: Record<string, unknown> = {};
-    for (const name of USAGE_FIELDS) {
-      if (isCount(usage[name])) counts[name] = usage[name];
-    }
-    const created = Object.entries(record(usage["cache_creation"])).filter(([, count]) =>
-      isCount(count),
+    const told = this.#usage;
+    const cache = counts(record(usage["cache_creation"]), CACHE_FIELDS, told.cache_creation);
+    const tools = counts(
+      record(usage["server_tool_use"]),
+      SERVER_TOOL_FIELDS,
+      told.server_tool_use,
     );
-    if (created.length > 0) counts["cache_creation"] = Object.fromEntries(created);
-    this.#usage = { ...this.#usage, ...counts };
+    this.#usage = {
+      ...counts(usage, USAGE_FIELDS, told),
+      ...(Object.keys(cache).length > 0 && { cache_creation: cache }),
+      ...(Object.keys(tools).length > 0 && { server_tool_use: tools }),
+    };
+    this.#observer.usageReported?.(this.#usage);
   }
 
   #finishedBlocks(): Pick<FinishedResponse, "blocks" | "unreadable_inputs" | "cut_call"> {
@@ -237,8 +246,24 @@ function indexOf(fields: Fields): number {
   throw new StreamError("A stream event has no index.");
 }
 
+/** What was told of the fields, and what `from` tells. A zero after a count takes nothing back. */
+function counts<K extends string>(
+  from: Fields,
+  names: readonly K[],
+  told: { readonly [N in K]?: number } = {},
+): { readonly [N in K]?: number } {
+  const found: { [N in K]?: number } = {};
+  for (const name of names) {
+    const before = told[name];
+    const count = from[name];
+    if (isCount(count) && (count > 0 || before === undefined)) found[name] = count;
+    else if (before !== undefined) found[name] = before;
+  }
+  return found;
+}
+
 function isCount(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= COUNT_MAX;
 }
 
 function record(value: unknown): Fields {

@@ -63,7 +63,8 @@ async function setTools(brain: BrainWorld, key: SessionKey, names: readonly Name
     configs,
   };
   const tools = names.length === 0 ? [] : [toolset];
-  await brain.store.write((tx) => updateSession(tx, key, { agent: { tools } }));
+  const update = { params: { agent: { tools } }, prices: brain.deps.prices };
+  await brain.store.write((tx) => updateSession(tx, key, update));
 }
 
 const deps = (brain: BrainWorld) => ({

@@ -1,3 +1,4 @@
+import { withinBudget } from "../core/harness/budget-gate.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import { nextActions } from "../core/harness/next-actions.ts";
 import type { Policies } from "../core/harness/policies.ts";
@@ -41,7 +42,9 @@ export function decide(request: {
   };
   for (const settlement of request.settlements) add(settlement.drafts(state, drafting));
   for (let step = 0; ; step++) {
-    const [action] = nextActions(state, drafting.threadId, inbox, policies);
+    const { threadId, now } = drafting;
+    const wanted = nextActions(state, threadId, inbox, policies);
+    const [action] = withinBudget(wanted, state, { threadId, inbox, now });
     if (action?.kind !== "append") break;
     if (step === STEPS_MAX) throw new Error(`no end of decisions at ${action.id}`);
     add(stepDrafts(action.step, state, inbox, drafting));

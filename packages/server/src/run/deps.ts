@@ -6,6 +6,7 @@ import type { Hands } from "../core/ports/hands.ts";
 import type { Model } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
+import type { PriceList } from "../core/pricing/price-list.ts";
 import type { OfferedTool } from "../core/tools/offered-tools.ts";
 import type { FailPoint } from "../lib/fail-point.ts";
 
@@ -19,6 +20,7 @@ export interface DriveDeps {
   readonly announcements: Announcements;
   readonly clock: Clock;
   readonly policies: Policies;
+  readonly prices: PriceList;
   /** The tools that the session's agent may use. */
   readonly toolsOf: (session: SessionRecord) => readonly OfferedTool[];
   /** The model that judges calls under `auto`; undefined for the session's own. */

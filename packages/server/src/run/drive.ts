@@ -1,4 +1,5 @@
 import { LeaseLostError, StoreUnavailableError } from "../core/errors.ts";
+import { withinBudget } from "../core/harness/budget-gate.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import { deadRequestDrafts, giveUpDrafts } from "../core/harness/failure.ts";
 import { nextActions } from "../core/harness/next-actions.ts";
@@ -12,6 +13,7 @@ import type { DriveDeps } from "./deps.ts";
 import { type Effect, perform, type Settlement } from "./effects.ts";
 import { InFlight } from "./in-flight.ts";
 import { putOutputs } from "./outputs.ts";
+import { ReportedUsage } from "./reported-usage.ts";
 import { SessionNews } from "./session-news.ts";
 import { SessionView } from "./session-view.ts";
 import { showFailure } from "./show-failure.ts";
@@ -53,6 +55,7 @@ class SessionDriver {
   readonly #deps: DriveDeps;
   readonly #news: SessionNews;
   readonly #inFlight: InFlight;
+  readonly #reported = new ReportedUsage();
   /** Aborted when the drive is to stop. */
   #signal = new AbortController().signal;
 
@@ -128,15 +131,21 @@ class SessionDriver {
     }
     const isProgress = await this.#append(settlements);
     const effects = this.#actions().filter((action): action is Effect => action.kind !== "append");
-    this.#inFlight.reconcile(effects, (effect, signal) =>
-      perform(effect, { view: this.#view, epoch: this.#claim.epoch, deps: this.#deps }, signal),
-    );
+    const context = {
+      view: this.#view,
+      epoch: this.#claim.epoch,
+      deps: this.#deps,
+      reported: this.#reported,
+    };
+    this.#inFlight.reconcile(effects, (effect, signal) => perform(effect, context, signal));
     return isProgress;
   }
 
   #actions() {
     const { state, inbox, session } = this.#view;
-    return nextActions(state, session.thread_id, inbox, this.#deps.policies);
+    const { threadId, now } = this.#drafting();
+    const wanted = nextActions(state, session.thread_id, inbox, this.#deps.policies);
+    return withinBudget(wanted, state, { threadId, inbox, now });
   }
 
   /** One append for everything that is known now; false if there is nothing to append. */
@@ -278,7 +287,9 @@ class SessionDriver {
     return {
       threadId: session.thread_id,
       agentName: session.agent.name,
-      model: session.agent.model.id,
+      model: session.agent.model,
+      prices: this.#deps.prices,
+      usageOf: (requestId) => this.#reported.of(requestId),
       now: new Date(this.#deps.clock.now()).toISOString(),
       newId: () => this.#deps.newId("sevt"),
     };

@@ -11,11 +11,13 @@ import { callResult, interruptedResult, unavailableResult } from "../core/harnes
 import { runningDrafts } from "../core/harness/steps.ts";
 import { settledOutcome } from "../core/harness/verdict.ts";
 import { type HandCall, HandsUnavailableError, type OutputFile } from "../core/ports/hands.ts";
+import type { ModelUsage } from "../core/ports/model.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { type SessionState, threadState } from "../core/session/state.ts";
 import type { DriveDeps } from "./deps.ts";
 import { judgeCalls } from "./judging.ts";
 import { createResponsePreview } from "./preview.ts";
+import type { ReportedUsage } from "./reported-usage.ts";
 import type { SessionView } from "./session-view.ts";
 
 export type Effect = Exclude<Action, { kind: "append" }>;
@@ -33,6 +35,7 @@ export interface EffectContext {
   readonly view: SessionView;
   readonly epoch: number;
   readonly deps: DriveDeps;
+  readonly reported: ReportedUsage;
 }
 
 /**
@@ -65,10 +68,11 @@ export async function perform(
 
 async function callModel(
   effect: Extract<Effect, { kind: "call_model" }>,
-  { view, deps }: EffectContext,
+  { view, deps, reported }: EffectContext,
   signal: AbortSignal,
 ): Promise<Settlement> {
   const { session } = view;
+  const requestId = effect.request.id;
   const tools = deps.toolsOf(session);
   const preview = createResponsePreview({
     newId: () => deps.newId("sevt"),
@@ -82,14 +86,18 @@ async function callModel(
   const definitions = tools.map(({ definition }) => definition);
   const request = modelRequest(session, view.context, definitions, deps.policies);
   deps.failPoint("serve.model.before");
-  const outcome = await deps.model.respond(request, preview, signal);
+  const observer = {
+    ...preview,
+    usageReported: (usage: ModelUsage) => reported.report(requestId, usage),
+  };
+  const outcome = await deps.model.respond(request, observer, signal);
   preview.end();
   deps.failPoint("serve.model.after");
-  const requestId = effect.request.id;
   return {
+    committed: async () => reported.forget(requestId),
     drafts: (state, drafting) => {
       const { policies } = deps;
-      const settled = settledOutcome(outcome, policies, drafting.model);
+      const settled = settledOutcome(outcome, policies, drafting.model.id);
       if (settled.type === "failure") {
         const failed = { requestId, state, random: deps.random() };
         return failureDrafts(settled, failed, policies, drafting);

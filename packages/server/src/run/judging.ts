@@ -8,6 +8,7 @@ import {
   undecided,
   userMessages,
 } from "../core/harness/judge.ts";
+import { requestCost } from "../core/harness/request-end.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import type { ModelUsage } from "../core/ports/model.ts";
 import { threadState } from "../core/session/state.ts";
@@ -61,7 +62,12 @@ export async function judgeCalls(
         policies: deps.policies,
       };
       const opinions = judged.map(({ index, judgement, reason, usage }) => {
-        return { index, judgement, reason, ...(usage !== undefined && { usage }) };
+        const cost = requestCost({ outcome: "failed", usage }, { id: model }, drafting);
+        return {
+          ...{ index, judgement, reason },
+          ...(usage !== undefined && { usage }),
+          ...(cost !== undefined && { cost: String(cost) }),
+        };
       });
       return [
         draft(drafting, "drover.calls_judged", {

@@ -16,13 +16,16 @@ export async function showFailure(claim: Claim, deps: DriveDeps): Promise<void> 
   const drafting: Drafting = {
     threadId: session.thread_id,
     agentName: session.agent.name,
-    model: session.agent.model.id,
+    model: session.agent.model,
+    prices: deps.prices,
+    usageOf: () => undefined,
     now: new Date(deps.clock.now()).toISOString(),
     newId: () => deps.newId("sevt"),
   };
   const names = { session_thread_id: session.thread_id, agent_name: session.agent.name };
   // The input is in the log then, so that the session is not due again before there is more of it.
   const input = await deps.store.events.getInbox(claim);
+  const usage = { usage: session.totals.usage, budget: session.budget };
   const drafts = [
     ...input.map(taken),
     sessionError(drafting, {
@@ -31,7 +34,7 @@ export async function showFailure(claim: Claim, deps: DriveDeps): Promise<void> 
       retry_status: { type: "exhausted" },
     }),
     draft(drafting, "session.thread_status_idle", { public: { ...names, ...ENDING }, private: {} }),
-    draft(drafting, "session.usage", { public: { usage: session.totals.usage }, private: {} }),
+    draft(drafting, "session.usage", { public: usage, private: {} }),
     draft(drafting, "session.status_idle", { public: ENDING, private: {} }),
   ];
   await deps.store.write((tx) =>

@@ -9,6 +9,7 @@ import { modelFinder } from "../core/models/offered-models.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
+import { priceList } from "../core/pricing/price-list.ts";
 import { offeredTools } from "../core/tools/offered-tools.ts";
 import { LocalHands } from "../hands/protocol/hands-client.ts";
 import type { AppDeps } from "../http/app.ts";
@@ -71,30 +72,24 @@ export async function compose(
     clock: systemClock,
     unsafeForgetSentCalls: config.test.unsafe.includes("reattach"),
   });
-  const offered = offeredModels(config.model);
+  const { models, findModel, prices } = knownModels(config);
   const deps: DriveDeps = {
     store,
     hands,
     model: new Models({ ...config.model, limits: { silenceMs: config.model.silenceMs } }),
-    findModel: modelFinder(offered),
+    findModel,
     announcements,
     clock: systemClock,
     policies,
     ...(config.judgeModel !== undefined && { judgeModel: config.judgeModel }),
+    prices,
     toolsOf: (session) => offeredTools(session.agent.tools),
     random: Math.random,
     newId,
     failPoint,
     log,
   };
-  const scheduler = new Scheduler(deps, {
-    holder,
-    // Where one server has the folder's lock, a lease ends with the next server's start.
-    leaseMs: ownership.isShared ? LEASE_MS : null,
-    ownsStore: () => ownership.stillHeld(),
-    sessionsMax: SESSIONS_MAX,
-    failureDelayMs: FAILURE_DELAY_MS,
-  });
+  const scheduler = createScheduler(deps, holder, ownership);
   const disposer = new HandDisposer(deps);
   const shutdown = new AbortController();
   const waking = ownership.isShared ? keepWaking(disposer, shutdown.signal) : undefined;
@@ -111,7 +106,8 @@ export async function compose(
       cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,
-      models: createModels(offered),
+      models,
+      prices,
       log,
       shutdown: shutdown.signal,
       wakeDisposer: () => disposer.wake(),
@@ -126,6 +122,23 @@ export async function compose(
     },
     closeDatabase: () => database.close(),
   };
+}
+
+function createScheduler(deps: DriveDeps, holder: string, ownership: Ownership): Scheduler {
+  return new Scheduler(deps, {
+    holder,
+    // Where one server has the folder's lock, a lease ends with the next server's start.
+    leaseMs: ownership.isShared ? LEASE_MS : null,
+    ownsStore: () => ownership.stillHeld(),
+    sessionsMax: SESSIONS_MAX,
+    failureDelayMs: FAILURE_DELAY_MS,
+  });
+}
+
+function knownModels({ model, prices }: Config) {
+  const offered = offeredModels(model);
+  const findModel = modelFinder(offered);
+  return { models: createModels(offered), findModel, prices: priceList(findModel, prices) };
 }
 
 /** Nothing else is open yet that had to be closed if the keys do not fit. */

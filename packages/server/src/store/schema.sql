@@ -252,7 +252,7 @@ CREATE TABLE session_definitions (
   resources text not null,
   vault_ids text not null,
   recipe text not null
-);
+, budget text);
 
 CREATE TABLE session_memory_stores (
   workspace_id text not null,

@@ -25,6 +25,7 @@ export interface SessionRow {
   readonly agent: string | null;
   readonly resources: string | null;
   readonly vault_ids: string | null;
+  readonly budget: string | null;
   readonly recipe: string | null;
 }
 
@@ -43,6 +44,7 @@ export function decodeSummary(row: SessionSummaryRow): SessionSummary {
     agent: row.agent === null ? forgottenAgent(agent_id, agent_version) : fromJson(row.agent),
     resources: fromJson(row.resources ?? "[]"),
     vault_ids: fromJson(row.vault_ids ?? "[]"),
+    budget: row.budget === null ? null : fromJson(row.budget),
   };
 }
 

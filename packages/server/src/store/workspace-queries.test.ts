@@ -40,7 +40,7 @@ const UNKNOWN = ": not a table of the schema";
 
 const schema = readFileSync(join(import.meta.dirname, "schema.sql"), "utf8");
 const columnsOf = new Map(
-  [...schema.matchAll(/create table (?:if not exists )?"?(\w+)"? \(([\s\S]*?)\n\)/gi)].map(
+  [...schema.matchAll(/create table (?:if not exists )?"?(\w+)"? \(([\s\S]*?)\n(?:, .*)?\)/gi)].map(
     ([, table = "", columns = ""]) => [table, columns] as const,
   ),
 );

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClientEventParams } from "@drover/api";
+import type { Budget, ClientEventParams } from "@drover/api";
 import {
   answer,
   type Script,
@@ -16,6 +16,8 @@ import { DEFAULT_POLICIES, type Policies } from "../core/harness/policies.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { EventWriter, SessionKey } from "../core/ports/event-log.ts";
 import type { Store } from "../core/ports/store.ts";
+import { NO_PRICES, type PriceList } from "../core/pricing/price-list.ts";
+import { budgetSet } from "../core/session/budget.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { MemoryHands, type MemoryTool } from "../hands/fake/memory-hands.ts";
 import { Secret } from "../lib/secret.ts";
@@ -43,7 +45,7 @@ export interface BrainWorld extends AsyncDisposable {
   readonly announcements: LocalAnnouncements;
   readonly clock: Clock;
   readonly deps: DriveDeps;
-  newSession(): Promise<SessionKey>;
+  newSession(budget?: Budget): Promise<SessionKey>;
   /** A session whose log begins with these events. */
   sessionWith(log: readonly LogEvent[]): Promise<SessionKey>;
   send(key: SessionKey, ...events: readonly ("interrupt" | string)[]): Promise<void>;
@@ -65,6 +67,8 @@ export async function createBrainWorld(options: {
   readonly clock?: Clock;
   /** Names of the tools that are offered, as `testTool` takes them; three ordinary ones unless given. */
   readonly offered?: readonly string[];
+  /** Nothing has a price, unless given. */
+  readonly prices?: PriceList;
   /** The default ones, unless given. */
   readonly policies?: Policies;
   /** Ids count from here, so that they do not meet those of a log that was recorded. */
@@ -83,6 +87,7 @@ export async function createBrainWorld(options: {
     model: new AnthropicModel({ baseUrl: api.url, apiKey: new Secret(api.apiKey) }),
     announcements,
     clock,
+    prices: options.prices ?? NO_PRICES,
     policies: options.policies ?? DEFAULT_POLICIES,
     findModel: () => undefined,
     toolsOf: () => (options.offered ?? TOOLS).flatMap((name) => testTool(name) ?? []),
@@ -97,7 +102,7 @@ export async function createBrainWorld(options: {
   const world = { store, hands, api, announcements, clock, deps };
   return {
     ...world,
-    newSession: () => newSession(world),
+    newSession: (budget) => newSession(world, { budget: budget ?? null }),
     sessionWith: (log) => sessionWith(world, log),
     send: (key, ...events) => send(world, key, events),
     post: async (key, ...events) => {
@@ -141,7 +146,8 @@ type World = Pick<BrainWorld, "store" | "deps">;
 async function sessionWith(world: World, log: readonly LogEvent[]): Promise<SessionKey> {
   const threadId = log[0]?.thread_id ?? "sthr_0";
   // Event ids are unique within a workspace, and a log may be begun with more than once.
-  const key = await newSession(world, threadId, world.deps.newId("wrkspc"));
+  const workspaceId = world.deps.newId("wrkspc");
+  const key = await newSession(world, { threadId, workspaceId });
   await world.store.write(async (tx) => {
     await tx.queue.wake(key);
     const [claim] = await tx.queue.claim({ holder: "recorded", leaseMs: null, limit: 1 });
@@ -158,21 +164,23 @@ async function sessionWith(world: World, log: readonly LogEvent[]): Promise<Sess
 
 async function newSession(
   { store, deps }: World,
-  threadId = deps.newId("sthr"),
-  workspaceId = "wrkspc_1",
+  given: { threadId?: string; workspaceId?: string; budget?: Budget | null },
 ): Promise<SessionKey> {
+  const { threadId = deps.newId("sthr"), workspaceId = "wrkspc_1", budget = null } = given;
   const key = { workspaceId, sessionId: deps.newId("sesn") };
-  const { sessionId } = key;
-  await store.write((tx) =>
-    tx.sessions.insert({
+  await store.write(async (tx) => {
+    await tx.sessions.insert({
       ...testSession({ system: "Be brief." }),
       workspace_id: workspaceId,
-      id: sessionId,
+      id: key.sessionId,
       thread_id: threadId,
       hand_id: deps.newId("hand"),
+      budget,
       created_at: tx.now,
-    }),
-  );
+    });
+    if (budget === null) return;
+    await tx.events.appendReceipts(key, [budgetSet(deps.newId("sevt"), threadId, budget)]);
+  });
   return key;
 }
 

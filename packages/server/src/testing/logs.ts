@@ -1,8 +1,9 @@
-import { bare, type Drafting, draft, threadStatus } from "../core/harness/drafting.ts";
+import { type Drafting, draft, statusRunning, threadStatus } from "../core/harness/drafting.ts";
 import { DEFAULT_POLICIES } from "../core/harness/policies.ts";
 import { requestEnded } from "../core/harness/request-end.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import type { ModelBlock } from "../core/ports/model.ts";
+import { NO_PRICES } from "../core/pricing/price-list.ts";
 import type { EventDraft, InboxEvent, LogEvent } from "../core/session/log-event.ts";
 import type { OfferedTool } from "../core/tools/offered-tools.ts";
 
@@ -14,7 +15,9 @@ export function testDrafting(now = "2026-01-01T00:00:00.000Z"): Drafting {
   return {
     threadId: THREAD,
     agentName: "tester",
-    model: "test-model",
+    model: { id: "test-model" },
+    prices: NO_PRICES,
+    usageOf: () => undefined,
     now,
     newId: () => {
       count += 1;
@@ -53,7 +56,7 @@ export function interrupt(drafting: Drafting): EventDraft {
 /** A turn up to its first request, which is open. */
 export function startedTurn(drafting: Drafting, text = "hello"): readonly EventDraft[] {
   return [
-    bare(drafting, "session.status_running"),
+    statusRunning(drafting),
     threadStatus(drafting, "session.thread_status_running"),
     userMessage(drafting, text),
     draft(

@@ -25,6 +25,7 @@ export function testSession(
     },
     resources: [],
     vault_ids: [],
+    budget: null,
     recipe: { provider: "bubblewrap", base: { type: "host" }, mounts, network: { type: "none" } },
     totals: { usage: {}, stats: {} },
     created_at: "2026-01-01T00:00:00.000Z",

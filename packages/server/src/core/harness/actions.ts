@@ -45,6 +45,10 @@ export type Step =
   | { readonly type: "interrupt_open"; readonly callIds: readonly string[] }
   /** Record the interrupt itself; ends the turn if there is one. */
   | { readonly type: "interrupt"; readonly eventId: string }
+  /** The session is at its budget: the turn waits, with all that it has, until that changes. */
+  | { readonly type: "hold" }
+  /** Take up what waits in the inbox while the turn waits. */
+  | { readonly type: "keep_input" }
   /** The turn has made more model requests than it may. */
   | { readonly type: "exceed_rounds" }
   /** Nothing is left to do. */

@@ -1,5 +1,7 @@
 import type { SessionErrorObject } from "@drover/api";
-import { activeMs } from "../session/fold.ts";
+import type { ModelUsage } from "../ports/model.ts";
+import type { PricedModel, PriceList } from "../pricing/price-list.ts";
+import { shownUsage } from "../session/account.ts";
 import type { EventBodies, EventDraft, EventType, InboxEvent } from "../session/log-event.ts";
 import type { SessionState } from "../session/state.ts";
 
@@ -7,7 +9,10 @@ import type { SessionState } from "../session/state.ts";
 export interface Drafting {
   readonly threadId: string;
   readonly agentName: string;
-  readonly model: string;
+  readonly model: PricedModel;
+  readonly prices: PriceList;
+  /** What an open model request has reported so far, as far as this process knows. */
+  readonly usageOf: (requestId: string) => ModelUsage | undefined;
   /** RFC 3339 with milliseconds. */
   readonly now: string;
   /** A new event id. */
@@ -34,13 +39,17 @@ export function draft<T extends EventType>(
 /** A draft of an event that shows nothing but its type. */
 export function bare(
   drafting: Drafting,
-  type:
-    | "session.status_running"
-    | "session.status_rescheduled"
-    | "session.status_terminated"
-    | "session.deleted",
+  type: "session.status_rescheduled" | "session.status_terminated" | "session.deleted",
 ): EventDraft {
   return draft(drafting, type, { public: {}, private: {} });
+}
+
+/** The session runs from here on, at the price that an hour has now. */
+export function statusRunning(drafting: Drafting): EventDraft {
+  return draft(drafting, "session.status_running", {
+    public: {},
+    private: { hour_price: String(drafting.prices.hour) },
+  });
 }
 
 export function threadStatus(
@@ -70,9 +79,8 @@ export function sessionError(
 
 /** Usage so far, active seconds up to now: what `session.usage` shows before every idle. */
 export function usageDraft(drafting: Drafting, state: SessionState): EventDraft {
-  const seconds = activeMs(state, drafting.now) / 1000;
   return draft(drafting, "session.usage", {
-    public: { usage: { ...state.usage, active_seconds: seconds } },
+    public: { usage: shownUsage(state.account, drafting.now), budget: state.budget },
     private: {},
   });
 }

@@ -36,7 +36,10 @@ test("an error that was shown before the first turn starts none", () => {
     private: {},
   });
   expect(actions([noted])).toEqual([]);
-  expect(fold(committed([noted]))).toMatchObject({ status: "idle", runningSince: null });
+  expect(fold(committed([noted]))).toMatchObject({
+    status: "idle",
+    account: { runningSince: null },
+  });
 });
 
 const started = (drafting: ReturnType<typeof testDrafting>, callId: string) =>

@@ -42,7 +42,7 @@ export function responseDrafts(
   context: ResponseContext,
   drafting: Drafting,
 ): readonly EventDraft[] {
-  const verdict = verdictOf(response, context.goOns, context.policies, drafting.model);
+  const verdict = verdictOf(response, context.goOns, context.policies, drafting.model.id);
   const isRefusal = verdict.type === "refusal";
   const runs = blockRuns(withUniqueToolIds(response.blocks), isRefusal);
   const kept = runs.filter((run) => run.kind !== "other");
@@ -52,7 +52,7 @@ export function responseDrafts(
     stop_reason: response.stop_reason?.slice(0, CATEGORY_LENGTH_MAX) ?? null,
     usage: response.usage,
     ...(isRefusal && { refusal: refusalOf(response) }),
-    ...goingOn(response, verdict, context.policies, drafting.model),
+    ...goingOn(response, verdict, context.policies, drafting.model.id),
     ...(response.request_id !== undefined && {
       api_request_id: response.request_id.slice(0, CATEGORY_LENGTH_MAX),
     }),

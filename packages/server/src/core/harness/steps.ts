@@ -10,10 +10,10 @@ import {
 } from "../session/state.ts";
 import type { Step } from "./actions.ts";
 import {
-  bare,
   type Drafting,
   draft,
   sessionError,
+  statusRunning,
   taken,
   threadStatus,
   usageDraft,
@@ -22,6 +22,7 @@ import { isToldOf, waitingIds } from "./open-calls.ts";
 import { requestClosed } from "./request-end.ts";
 import { refusedResult, unsentResult } from "./results.ts";
 
+const BUDGET_REACHED: Ending = { stop_reason: { type: "budget_reached" }, stop_details: null };
 export const END_TURN: Ending = { stop_reason: { type: "end_turn" }, stop_details: null };
 
 /** The events that a step appends. Pure but for the ids and the time it is given. */
@@ -44,6 +45,10 @@ export function stepDrafts(
       return interruptOpen(step, state, drafting);
     case "interrupt":
       return interrupt(step.eventId, state, inbox, drafting);
+    case "hold":
+      return [...inbox.map(taken), ...idleDrafts(BUDGET_REACHED, state, drafting)];
+    case "keep_input":
+      return inbox.map(taken);
     case "exceed_rounds":
       return [
         sessionError(drafting, {
@@ -63,7 +68,7 @@ export function stepDrafts(
 export function runningDrafts(state: SessionState, drafting: Drafting): readonly EventDraft[] {
   const thread = threadState(state, drafting.threadId);
   return [
-    ...(state.status === "running" ? [] : [bare(drafting, "session.status_running")]),
+    ...(state.status === "running" ? [] : [statusRunning(drafting)]),
     ...(thread.status === "running"
       ? []
       : [threadStatus(drafting, "session.thread_status_running")]),
@@ -80,7 +85,7 @@ function ask(
   const input = inbox.filter((event) => event.arrival < interruptAt);
   const start = draft(drafting, "span.model_request_start", {
     public: {},
-    private: { model: drafting.model, attempt },
+    private: { model: drafting.model.id, attempt },
   });
   // With an interrupt right behind the input nothing is asked: the next decision ends the turn.
   const isInterrupted = interruptAt !== Infinity;
@@ -122,7 +127,9 @@ function interrupt(
   drafting: Drafting,
 ): readonly EventDraft[] {
   const events = inbox.filter((event) => event.id === eventId).map(taken);
-  if (!isTurnOpen(threadState(state, drafting.threadId))) return events;
+  const thread = threadState(state, drafting.threadId);
+  // A budget holds the turn also against its user.
+  if (!isTurnOpen(thread) || thread.hold === "held") return events;
   return [...events, ...idleDrafts(END_TURN, state, drafting)];
 }
 
@@ -148,8 +155,7 @@ export function idleDrafts(
 ): readonly EventDraft[] {
   const thread = threadState(state, drafting.threadId);
   // Only in a log that was cut off in the middle of these was the first of them said alone.
-  const isSaid =
-    ending.stop_reason.type === "requires_action" ? isToldOf(thread) : !isTurnOpen(thread);
+  const isSaid = isSaidOf(thread, ending);
   const names = { session_thread_id: drafting.threadId, agent_name: drafting.agentName };
   return [
     ...(isSaid
@@ -163,4 +169,9 @@ export function idleDrafts(
     usageDraft(drafting, state),
     draft(drafting, "session.status_idle", { public: ending, private: {} }),
   ];
+}
+
+function isSaidOf(thread: ThreadState, { stop_reason: { type } }: Ending): boolean {
+  if (type === "requires_action") return isToldOf(thread);
+  return type === "budget_reached" ? thread.hold === "held" : !isTurnOpen(thread);
 }

@@ -35,7 +35,10 @@ export interface ModelRequest {
   readonly speed?: "standard" | "fast";
 }
 
-/** Tokens. A count the API did not report is absent, which is not zero. */
+/**
+ * Tokens, whole numbers; `input_tokens` without those that were read from the cache or written to it. A
+ * count the API did not report is absent, which is not zero.
+ */
 export interface ModelUsage {
   readonly input_tokens?: number;
   readonly output_tokens?: number;
@@ -45,12 +48,19 @@ export interface ModelUsage {
     readonly ephemeral_5m_input_tokens?: number;
     readonly ephemeral_1h_input_tokens?: number;
   };
+  /** Tools that the API ran by itself; counts of requests. */
+  readonly server_tool_use?: {
+    readonly web_search_requests?: number;
+    readonly web_fetch_requests?: number;
+  };
 }
 
-/** What arrives while a response is being made. Best effort, for previews only. */
+/** What arrives while a response is being made. Best effort. */
 export interface ModelObserver {
   blockStarted(index: number, type: string): void;
   textDelta(index: number, text: string): void;
+  /** All that was reported so far, so that a request that is given up can be accounted for. */
+  usageReported?(usage: ModelUsage): void;
 }
 
 export type ModelFailureKind =

@@ -1,10 +1,25 @@
+import type { Budget } from "@drover/api";
+import type { Spending } from "../session/account.ts";
 import type { Checkpoint, SessionKey } from "./event-log.ts";
 import type { Recipe } from "./hands.ts";
 
 export type SessionStatus = "idle" | "running" | "rescheduling" | "terminated";
 
-/** Running totals shown by the session object; times in seconds. */
-export interface SessionTotals {
+/**
+ * Running totals; times in seconds. What is optional is not there for a session that has not run yet,
+ * or has not since an earlier version.
+ */
+export interface SessionTotals extends ThreadTotals {
+  /** By thread id. */
+  readonly threads?: Readonly<Record<string, ThreadTotals>>;
+  /** What budgets are decided on. */
+  readonly spending?: Spending;
+  /** True while a turn waits because the session is at its budget. */
+  readonly isHeld?: boolean;
+}
+
+/** As the session object or the thread shows them. */
+export interface ThreadTotals {
   readonly usage: Readonly<Record<string, unknown>>;
   readonly stats: { readonly active_seconds?: number; readonly duration_seconds?: number };
 }
@@ -24,6 +39,8 @@ export interface SessionRecord {
   readonly agent: SessionAgentSnapshot;
   readonly resources: readonly Readonly<Record<string, unknown>>[];
   readonly vault_ids: readonly string[];
+  /** Null for none, also for one that was removed. */
+  readonly budget: Budget | null;
   readonly recipe: Recipe;
   readonly totals: SessionTotals;
   /** RFC 3339 with milliseconds. */
@@ -80,6 +97,7 @@ export type SessionPatch = Partial<
     | "title"
     | "metadata"
     | "agent"
+    | "budget"
     | "resources"
     | "recipe"
     | "status"

@@ -48,6 +48,7 @@ export function newSession(changes: Partial<NewSession> = {}): NewSession {
     },
     resources: [],
     vault_ids: [],
+    budget: null,
     recipe: {
       provider: "bubblewrap",
       base: { type: "host" },

@@ -6,7 +6,6 @@ import {
   type ThreadState,
   withThread,
 } from "./state.ts";
-import { addUsage } from "./usage.ts";
 
 type RequestEvent = Extract<
   EventDraft,
@@ -21,7 +20,7 @@ type RequestEvent = Extract<
   }
 >;
 
-/** Folds what a model request does to its thread and to the session's usage. */
+/** Folds what a model request does to its thread. */
 export function foldRequestEvent(
   state: SessionState,
   thread: ThreadState,
@@ -33,23 +32,15 @@ export function foldRequestEvent(
       const request = { id: draft.id, attempt: draft.private.attempt, calls: [], held: null };
       return withThread(state, draft.thread_id, { ...thread, request, retry: null });
     }
-    case "span.model_request_end": {
-      const usage = draft.private.usage;
-      return {
-        ...withThread(state, draft.thread_id, requestEnded(thread, draft)),
-        usage: usage === undefined ? state.usage : addUsage(state.usage, usage),
-      };
-    }
+    case "span.model_request_end":
+      return withThread(state, draft.thread_id, requestEnded(thread, draft));
     case "drover.response_held": {
       const { request } = thread;
       if (request?.id !== draft.private.request) return state;
       const held = { seq, usage: draft.private.response.usage };
       return withThread(state, draft.thread_id, { ...thread, request: { ...request, held } });
     }
-    case "drover.calls_judged": {
-      const usages = draft.private.opinions.flatMap(({ usage }) => usage ?? []);
-      return { ...state, usage: usages.reduce(addUsage, state.usage) };
-    }
+    case "drover.calls_judged":
     case "agent.message":
     case "agent.thinking":
       return state;

@@ -1,3 +1,4 @@
+import type { StopReason } from "@drover/api";
 import { unreachable } from "../errors.ts";
 import type { EventDraft } from "./log-event.ts";
 import { isTurnOpen, type ThreadState } from "./state.ts";
@@ -27,7 +28,7 @@ export function foldTurnEvent(thread: ThreadState, draft: TurnEvent): ThreadStat
     case "system.message":
       return thread;
     case "user.interrupt":
-      return !isTurnOpen(thread)
+      return !isTurnOpen(thread) || thread.hold === "held"
         ? thread
         : {
             ...thread,
@@ -54,16 +55,12 @@ export function foldTurnEvent(thread: ThreadState, draft: TurnEvent): ThreadStat
       // Seen at the start of a turn, and again when a wait is over: before another attempt, or for the
       // client.
       return thread.status === "rescheduling"
-        ? { ...thread, status: "running", retry: null }
-        : { ...thread, status: "running", blockedOn: null };
+        ? { ...thread, status: "running", retry: null, hold: null }
+        : { ...thread, status: "running", blockedOn: null, hold: null };
     case "session.thread_status_rescheduled":
       return { ...thread, status: "rescheduling" };
-    case "session.thread_status_idle": {
-      const { stop_reason: reason } = draft.public;
-      return reason.type === "requires_action"
-        ? { ...thread, status: "idle", blockedOn: reason.event_ids }
-        : turnOver(thread, "idle");
-    }
+    case "session.thread_status_idle":
+      return cameToRest(thread, draft.public.stop_reason);
     case "session.thread_status_terminated":
       return turnOver(thread, "terminated");
     default:
@@ -73,6 +70,18 @@ export function foldTurnEvent(thread: ThreadState, draft: TurnEvent): ThreadStat
 
 function isFailed(thread: ThreadState): boolean {
   return thread.ending?.stop_reason.type === "retries_exhausted";
+}
+
+/** Only some of the reasons to stop are the end of the turn. */
+function cameToRest(thread: ThreadState, reason: StopReason): ThreadState {
+  switch (reason.type) {
+    case "requires_action":
+      return { ...thread, status: "idle", blockedOn: reason.event_ids };
+    case "budget_reached":
+      return { ...thread, status: "idle", hold: "held" };
+    default:
+      return turnOver(thread, "idle");
+  }
 }
 
 function turnOver(thread: ThreadState, status: "idle" | "terminated"): ThreadState {
@@ -89,5 +98,6 @@ function turnOver(thread: ThreadState, status: "idle" | "terminated"): ThreadSta
     goOns: 0,
     rounds: 0,
     ending: null,
+    hold: null,
   };
 }

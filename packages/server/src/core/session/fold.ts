@@ -1,4 +1,5 @@
 import { unreachable } from "../errors.ts";
+import { foldAccount } from "./fold-account.ts";
 import { foldRequestEvent } from "./fold-request.ts";
 import { foldToolEvent } from "./fold-tools.ts";
 import { foldTurnEvent } from "./fold-turn.ts";
@@ -25,6 +26,10 @@ export function foldDraft(
   now: string,
   seq: number = state.seq,
 ): SessionState {
+  return foldAccount(foldControl(state, draft, seq), draft, now);
+}
+
+function foldControl(state: SessionState, draft: EventDraft, seq: number): SessionState {
   const thread = threadState(state, draft.thread_id);
   switch (draft.type) {
     case "span.model_request_start":
@@ -54,37 +59,21 @@ export function foldDraft(
     case "session.thread_status_terminated":
       return withThread(state, draft.thread_id, foldTurnEvent(thread, draft));
     case "session.status_running":
-      return { ...state, status: "running", runningSince: state.runningSince ?? now };
+      return { ...state, status: "running" };
     case "session.status_rescheduled":
       return { ...state, status: "rescheduling" };
     case "session.status_idle":
-      return stopped(state, "idle", now);
+      return { ...state, status: "idle" };
     case "session.status_terminated":
-      return stopped(state, "terminated", now);
-    case "drover.forked":
-      return resumed(state, draft.private.until, now);
+      return { ...state, status: "terminated" };
     case "user.tool_result":
     case "session.updated":
     case "session.usage":
     case "session.deleted":
+    case "drover.budget_set":
+    case "drover.forked":
       return state;
     default:
       return unreachable(draft);
   }
-}
-
-/** Milliseconds the session has been running, up to `now` (RFC 3339). */
-export function activeMs(state: SessionState, now: string): number {
-  if (state.runningSince === null) return state.activeMs;
-  return state.activeMs + Math.max(0, Date.parse(now) - Date.parse(state.runningSince));
-}
-
-/** A turn that is copied stopped where it was cut off: what lies between then and now is no running time. */
-function resumed(state: SessionState, until: string | null, now: string): SessionState {
-  if (state.runningSince === null) return state;
-  return { ...state, activeMs: activeMs(state, until ?? now), runningSince: now };
-}
-
-function stopped(state: SessionState, status: "idle" | "terminated", now: string): SessionState {
-  return { ...state, status, activeMs: activeMs(state, now), runningSince: null };
 }

@@ -1,4 +1,5 @@
 import type {
+  Budget,
   SessionEvent,
   SessionEventOf,
   StopDetails,
@@ -65,7 +66,8 @@ export interface EventBodies {
   "agent.custom_tool_use": Entry<Shown<"agent.custom_tool_use">, ModelOrigin>;
   /** `summary` stands for everything before it when the context is built. */
   "agent.thread_context_compacted": Entry<Empty, { readonly summary: readonly ModelBlock[] }>;
-  "session.status_running": Entry<Empty>;
+  /** `hour_price`: picodollars for an hour of the run that begins, as decimal text. */
+  "session.status_running": Entry<Empty, { readonly hour_price?: string }>;
   "session.status_rescheduled": Entry<Empty>;
   "session.status_idle": Entry<Shown<"session.status_idle">>;
   "session.status_terminated": Entry<Empty>;
@@ -90,6 +92,8 @@ export interface EventBodies {
   >;
   /** Everything before is a copy of another session's log; what was open there is closed behind it. */
   "drover.forked": Entry<Empty, ForkOrigin>;
+  /** What the session may consume, from its creation on. */
+  "drover.budget_set": Entry<Empty, { readonly budget: Budget }>;
   /** The turn goes on at `at_ms` (milliseconds since 1970). */
   "drover.retry_scheduled": Entry<
     Empty,
@@ -146,6 +150,8 @@ export interface JudgedCalls {
     readonly reason: string;
     /** Absent if no judge was asked, or it reported none. */
     readonly usage?: ModelUsage;
+    /** As in `RequestEnd`. */
+    readonly cost?: string;
   }[];
 }
 
@@ -164,6 +170,8 @@ export interface RequestEnd {
   readonly refusal?: StopDetails;
   /** As the API reported it; absent counts are absent. */
   readonly usage?: ModelUsage;
+  /** Picodollars for it at the list price of then, as decimal text; absent if that is not known. */
+  readonly cost?: string;
   readonly api_request_id?: string;
   readonly message?: string;
   /** What the model was not sent because it cannot take it, a sentence each. */

@@ -1,3 +1,4 @@
+import { BudgetParams } from "@drover/api";
 import { z } from "zod";
 import type { EventType } from "./log-event.ts";
 
@@ -11,6 +12,8 @@ const Blocks = z.array(z.object({ index: z.number().int().min(0), block: Block }
 const Origin = z.looseObject({ request: z.string(), blocks: Blocks });
 const Count = z.number().min(0).optional();
 const Open = z.looseObject({});
+
+const Picodollars = z.string().regex(/^\d{1,40}$/, "must be picodollars in decimal");
 
 const Usage = z.looseObject({
   input_tokens: Count,
@@ -27,6 +30,7 @@ const RequestEnd = z.looseObject({
   stop_reason: z.string().nullish(),
   refusal: Open.optional(),
   usage: Usage.optional(),
+  cost: Picodollars.optional(),
   blocks: Blocks.optional(),
 });
 
@@ -38,11 +42,13 @@ const CHECKED: { readonly [T in EventType]?: z.ZodType } = {
   "agent.tool_use": Origin,
   "agent.tool_result": z.looseObject({ reason: z.string() }),
   "agent.thread_context_compacted": z.looseObject({ summary: z.array(Block) }),
+  "session.status_running": z.looseObject({ hour_price: Picodollars.optional() }),
   "span.model_request_start": z.looseObject({
     model: z.string(),
     attempt: z.number().int().min(1),
   }),
   "span.model_request_end": RequestEnd,
+  "drover.budget_set": z.looseObject({ budget: BudgetParams }),
   "drover.call_started": z.looseObject({
     call_id: z.string(),
     hand_id: z.string(),

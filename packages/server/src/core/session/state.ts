@@ -1,6 +1,7 @@
-import type { SessionUsage, StopDetails, StopReason } from "@drover/api";
+import type { Budget, StopDetails, StopReason } from "@drover/api";
 import type { ModelUsage } from "../ports/model.ts";
 import type { SessionStatus } from "../ports/sessions.ts";
+import { type Account, EMPTY_ACCOUNT } from "./account.ts";
 
 /**
  * Control state: what the log says the session is in the middle of. Everything the next decision
@@ -11,11 +12,10 @@ export interface SessionState {
   readonly seq: number;
   readonly status: SessionStatus;
   readonly threads: Readonly<Record<string, ThreadState>>;
-  readonly usage: SessionUsage;
-  /** Milliseconds of finished running time. */
-  readonly activeMs: number;
-  /** When the current run began (RFC 3339); null while idle. */
-  readonly runningSince: string | null;
+  /** Of all threads together; time in which several run counts once. */
+  readonly account: Account;
+  /** What it may consume; null for as much as it likes. */
+  readonly budget: Budget | null;
 }
 
 export interface ThreadState {
@@ -45,6 +45,13 @@ export interface ThreadState {
   readonly ending: Ending | null;
   /** `seq` of the last compaction: the context begins there. 0 for the whole log. */
   readonly contextSeq: number;
+  /** What it has used itself; the session's running time costs nothing here. */
+  readonly account: Account;
+  /**
+   * `held` while it is idle in the middle of a turn because the session is at its budget; `released`
+   * from when that changes until it runs again.
+   */
+  readonly hold: "held" | "released" | null;
 }
 
 export interface OpenRequest {
@@ -85,7 +92,7 @@ export interface Ending {
 }
 
 /** Version of `fold` and of this shape; a checkpoint of another version is not used. */
-export const FOLD_VERSION = 2;
+export const FOLD_VERSION = 3;
 
 export const IDLE_THREAD: ThreadState = {
   status: "idle",
@@ -100,15 +107,16 @@ export const IDLE_THREAD: ThreadState = {
   rounds: 0,
   ending: null,
   contextSeq: 0,
+  account: EMPTY_ACCOUNT,
+  hold: null,
 };
 
 export const NEW_SESSION: SessionState = {
   seq: 0,
   status: "idle",
   threads: {},
-  usage: {},
-  activeMs: 0,
-  runningSince: null,
+  account: EMPTY_ACCOUNT,
+  budget: null,
 };
 
 /** The thread's state; a thread that has not said anything yet is idle. */
@@ -116,9 +124,9 @@ export function threadState(state: SessionState, threadId: string): ThreadState 
   return state.threads[threadId] ?? IDLE_THREAD;
 }
 
-/** True from the first event of a turn to its last, also while it waits for its client. */
-export function isTurnOpen({ status, blockedOn }: ThreadState): boolean {
-  return status === "running" || status === "rescheduling" || blockedOn !== null;
+/** True from the first event of a turn to its last, also while it waits for its client or is held. */
+export function isTurnOpen({ status, blockedOn, hold }: ThreadState): boolean {
+  return status === "running" || status === "rescheduling" || blockedOn !== null || hold !== null;
 }
 
 /** The same with another state of one thread. */

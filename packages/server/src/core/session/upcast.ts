@@ -43,6 +43,7 @@ const KNOWN: Readonly<Record<EventType, true>> = {
   "span.model_request_end": true,
   "drover.response_held": true,
   "drover.calls_judged": true,
+  "drover.budget_set": true,
   "drover.call_started": true,
   "drover.forked": true,
   "drover.retry_scheduled": true,

@@ -86,13 +86,6 @@ describe("what cannot be honoured is named", () => {
       ["an environment of type self_hosted"],
     ],
     [
-      "a budget",
-      {
-        session: { budget: { type: "limit", max_list_cost: { amount: "1", currency: "USD" } } },
-      },
-      ["budget"],
-    ],
-    [
       "an outcome",
       {
         session: {
@@ -111,9 +104,9 @@ describe("what cannot be honoured is named", () => {
       "several at once",
       {
         agent: { model: { id: "m", inference_geo: "us" } },
-        session: { budget: { type: "limit", max_list_cost: { amount: "1", currency: "USD" } } },
+        environment: { type: "self_hosted" },
       },
-      ["agent.model.inference_geo", "budget"],
+      ["agent.model.inference_geo", "an environment of type self_hosted"],
     ],
   ])("%s", (_, given, expected) => {
     expect(parts(given)).toEqual(expected);

@@ -15,7 +15,7 @@ import { delegates, type EffectiveAgent } from "../agents/session-agent.ts";
 export function unsupportedParts(
   agent: EffectiveAgent | SessionAgent,
   environment: EnvironmentConfig,
-  params: Pick<SessionCreateParams, "budget" | "initial_events">,
+  params: Pick<SessionCreateParams, "initial_events">,
 ): string[] {
   return [
     ...unsupportedAgentParts(agent),
@@ -49,11 +49,8 @@ function unsupportedEnvironmentParts(environment: EnvironmentConfig): string[] {
     .map((manager) => `environment.config.packages.${manager}`);
 }
 
-function unsupportedParamParts(
-  params: Pick<SessionCreateParams, "budget" | "initial_events">,
-): string[] {
-  const events = (params.initial_events ?? []).flatMap(({ type }, index) =>
+function unsupportedParamParts(params: Pick<SessionCreateParams, "initial_events">): string[] {
+  return (params.initial_events ?? []).flatMap(({ type }, index) =>
     type === "user.message" ? [] : [`initial_events.${index} of type ${type}`],
   );
-  return [...(params.budget === undefined || params.budget === null ? [] : ["budget"]), ...events];
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { INSTALLED_WORKSPACE } from "../../app/installed-skills.ts";
-import { bare, draft, threadStatus } from "../../core/harness/drafting.ts";
+import { draft, statusRunning, threadStatus } from "../../core/harness/drafting.ts";
 import { END_TURN, idleDrafts } from "../../core/harness/steps.ts";
 import { fold } from "../../core/session/fold.ts";
 import { newId } from "../../lib/new-id.ts";
@@ -57,7 +57,7 @@ async function talkedSession(world: World, { sandbox = false, rests = true } = {
   const drafting = { ...testDrafting(), threadId: harness.threadId, newId: id };
   const start = id();
   const drafts = [
-    bare(drafting, "session.status_running"),
+    statusRunning(drafting),
     threadStatus(drafting, "session.thread_status_running"),
     ...(await world.store.events.getInbox(keyOf(world, body.id))).map(
       ({ arrival: _arrival, accepted_at: _at, ...rest }) => rest,

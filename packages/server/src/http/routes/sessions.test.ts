@@ -184,7 +184,8 @@ describe("create", () => {
       [{ metadata: { key: "v".repeat(513) } }, 400],
       [{ colour: "red" }, 400],
       [{ vault_ids: ["vlt_1"] }, 404],
-      [{ budget: { type: "limit", max_list_cost: { amount: "5", currency: "USD" } } }, 501],
+      [{ budget: { type: "limit", max_list_cost: { amount: "5", currency: "EUR" } } }, 400],
+      [{ budget: { type: "limit", max_list_cost: { amount: "0", currency: "USD" } } }, 400],
       [{ resources: [{ type: "memory_store", memory_store_id: "memstore_1" }] }, 404],
       [{ agent: { type: "agent_with_overrides", id: params.agent, model: null } }, 400],
     ];

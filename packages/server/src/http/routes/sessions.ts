@@ -22,6 +22,7 @@ import { updateSession } from "../../app/sessions-update.ts";
 import type { SkillReferences } from "../../app/skill-references.ts";
 import type { SecretBox } from "../../core/ports/secret-box.ts";
 import type { Store } from "../../core/ports/store.ts";
+import type { PriceList } from "../../core/pricing/price-list.ts";
 import { readEmpty, readJson } from "../body.ts";
 import type { AppContext, AppEnv } from "../context.ts";
 import { sessionKey } from "../keys.ts";
@@ -36,18 +37,19 @@ export interface SessionRouteOptions {
   /** RFC 3339 with milliseconds. */
   readonly now: () => string;
   readonly skillReferences: SkillReferences;
+  readonly prices: PriceList;
   /** See `AppDeps.wakeDisposer`. */
   readonly wakeDisposer: () => void;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
-  const { store, write, now, secretBox, skillReferences } = options;
+  const { store, write, now, secretBox, skillReferences, prices } = options;
   return new Hono<AppEnv>()
     .post("/v1/sessions", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionCreateParams);
       const { workspaceId } = c.get("principal");
-      const request = { workspaceId, params: value, secretBox, skillReferences };
+      const request = { workspaceId, params: value, secretBox, skillReferences, prices };
       return await write(c, (tx) => createSession(tx, request), bytes);
     })
     .get("/v1/sessions", async (c) => {
@@ -62,7 +64,8 @@ export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
     .post("/v1/sessions/:session_id", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionUpdateParams);
-      return await write(c, (tx) => updateSession(tx, sessionKey(c), value), bytes);
+      const update = { params: value, prices };
+      return await write(c, (tx) => updateSession(tx, sessionKey(c), update), bytes);
     })
     .delete("/v1/sessions/:session_id", async (c) => {
       refuseQuery(c);

@@ -41,7 +41,8 @@ export async function listSessions(
     select
       s.workspace_id, s.id, s.thread_id, s.hand_id, s.environment_id, s.agent_id, s.agent_version,
       s.status, s.totals, s.created_at, s.updated_at, s.archived_at, s.deleted_at, s.last_seq,
-      s.input_seq, s.input_at, d.title, d.metadata, d.agent, d.resources, d.vault_ids
+      s.input_seq, s.input_at, d.title, d.metadata, d.agent, d.resources, d.vault_ids,
+      d.budget
     from page s left join session_definitions d on d.session_key = s.session_key
     ${pageEnd(page, CREATED)}`);
   return rows.map(decodeSummary);

@@ -8,7 +8,8 @@ import { addLooseBlobsOf } from "./loose-blobs.ts";
 const COLUMNS = sql`
   s.session_key, s.workspace_id, s.id, s.thread_id, s.hand_id, s.environment_id, s.agent_id,
   s.agent_version, s.status, s.totals, s.created_at, s.updated_at, s.archived_at, s.deleted_at,
-  s.last_seq, s.input_seq, s.input_at, d.title, d.metadata, d.agent, d.resources, d.vault_ids, d.recipe`;
+  s.last_seq, s.input_seq, s.input_at, d.title, d.metadata, d.agent, d.resources, d.vault_ids, d.budget,
+  d.recipe`;
 
 export async function findSession(
   db: SqlRunner,
@@ -53,11 +54,11 @@ export async function insertDefinition(
   const { workspace_id, agent } = session;
   await tx.db.all(sql`
     insert into session_definitions (
-      session_key, workspace_id, title, metadata, agent, resources, vault_ids, recipe
+      session_key, workspace_id, title, metadata, agent, resources, vault_ids, budget, recipe
     ) values (
       ${sessionKey}, ${workspace_id}, ${session.title}, ${toJson(session.metadata)},
       ${toJson(agent)}, ${toJson(session.resources)}, ${toJson(session.vault_ids)},
-      ${toJson(session.recipe)}
+      ${nullableJson(session.budget)}, ${toJson(session.recipe)}
     )`);
   await putRecipeBlobs(tx, workspace_id, sessionKey, session.recipe);
   await putMemoryStores(tx, session, sessionKey);
@@ -69,7 +70,7 @@ export async function updateSession(
   key: SessionKey,
   patch: SessionPatch,
 ): Promise<void> {
-  const { agent, archived_at: archivedAt, title } = patch;
+  const { agent, archived_at: archivedAt, budget, title } = patch;
   const row = await tx.db.get<{ session_key: number; last_seq: number }>(sql`
     update sessions set
       status = coalesce(${patch.status ?? null}, status),
@@ -86,6 +87,7 @@ export async function updateSession(
       title = case when ${title === undefined ? 1 : 0} = 1 then title else ${title ?? null} end,
       metadata = coalesce(${optionalJson(patch.metadata)}, metadata),
       agent = coalesce(${optionalJson(agent)}, agent),
+      budget = case when ${budget === undefined ? 1 : 0} = 1 then budget else ${nullableJson(budget ?? null)} end,
       resources = coalesce(${optionalJson(patch.resources)}, resources),
       recipe = coalesce(${optionalJson(patch.recipe)}, recipe)
     where session_key = ${row.session_key}`);
@@ -217,4 +219,8 @@ export async function deleteRecipeBlobs(tx: SqlTransaction, sessionKey: number):
 
 function optionalJson(value: unknown): string | null {
   return value === undefined ? null : toJson(value);
+}
+
+function nullableJson(value: unknown): string | null {
+  return value === null ? null : toJson(value);
 }

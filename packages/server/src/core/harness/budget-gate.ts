@@ -1,0 +1,39 @@
+import { isAtCap } from "../session/budget.ts";
+import type { InboxEvent } from "../session/log-event.ts";
+import { type SessionState, threadState } from "../session/state.ts";
+import type { Action, Step } from "./actions.ts";
+
+/** The steps that a model request follows. Those of a request that runs are none: it is not stopped. */
+const ASKS_MODEL: Readonly<Record<Step["type"], boolean>> = {
+  ask: true,
+  refuse_calls: false,
+  resume: false,
+  require_action: false,
+  interrupt_open: false,
+  interrupt: false,
+  hold: false,
+  keep_input: false,
+  exceed_rounds: false,
+  end_turn: false,
+};
+
+/**
+ * The same actions, but no further model request for a session that is at its budget: the turn is held
+ * where it is. What comes in meanwhile is kept in the log for when it goes on. `now` (RFC 3339) is for
+ * the running time so far.
+ */
+export function withinBudget(
+  actions: readonly Action[],
+  state: SessionState,
+  { threadId, inbox, now }: { threadId: string; inbox: readonly InboxEvent[]; now: string },
+): readonly Action[] {
+  const asks = actions.some((action) => action.kind === "append" && ASKS_MODEL[action.step.type]);
+  if (!asks || !isAtCap(state.account, state.budget, now)) return actions;
+  const isTold = state.status === "idle" && threadState(state, threadId).hold === "held";
+  if (!isTold) return append("hold");
+  return inbox.length > 0 ? append("keep_input") : [];
+}
+
+function append(type: "hold" | "keep_input"): readonly Action[] {
+  return [{ kind: "append", id: `append:${type}`, step: { type } }];
+}

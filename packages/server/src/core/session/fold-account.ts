@@ -1,0 +1,72 @@
+import { type Charge, charged, resumed, started, stopped } from "./account.ts";
+import { isAtCap } from "./budget.ts";
+import type { EventDraft } from "./log-event.ts";
+import { type SessionState, threadState, withThread } from "./state.ts";
+
+/** Folds what an event means for the accounts and the budget. Its times are those of `now`. */
+export function foldAccount(state: SessionState, draft: EventDraft, now: string): SessionState {
+  switch (draft.type) {
+    case "span.model_request_end":
+      return withCharge(state, draft.thread_id, draft.private);
+    case "drover.calls_judged":
+      // One that could not be asked, or did not answer in time, has told nothing.
+      return draft.private.opinions.reduce((before, { usage, cost }) => {
+        return withCharge(before, draft.thread_id, { outcome: "failed", usage, cost });
+      }, state);
+    case "session.status_running":
+      return { ...state, account: started(state.account, now, draft.private.hour_price) };
+    case "session.status_rescheduled":
+    case "session.status_idle":
+    case "session.status_terminated":
+      return { ...state, account: stopped(state.account, now) };
+    case "session.thread_status_running": {
+      const thread = threadState(state, draft.thread_id);
+      const account = started(thread.account, now);
+      return withThread(state, draft.thread_id, { ...thread, account });
+    }
+    case "session.thread_status_rescheduled":
+    case "session.thread_status_idle":
+    case "session.thread_status_terminated": {
+      const thread = threadState(state, draft.thread_id);
+      const account = stopped(thread.account, now);
+      // A budget that was raised while the pause was on its way holds nobody up.
+      const isLate = thread.hold === "held" && !isAtCap(state.account, state.budget, now);
+      const hold = isLate ? "released" : thread.hold;
+      return withThread(state, draft.thread_id, { ...thread, account, hold });
+    }
+    case "drover.forked":
+      return cutOff(state, draft.private.until ?? now, now);
+    case "drover.budget_set":
+      return { ...state, budget: draft.private.budget };
+    case "session.updated":
+      return draft.public.budget === undefined ? state : released(state, draft.public.budget);
+    default:
+      return state;
+  }
+}
+
+function withCharge(state: SessionState, threadId: string, charge: Charge): SessionState {
+  const thread = threadState(state, threadId);
+  const account = charged(thread.account, charge);
+  const whole = { ...state, account: charged(state.account, charge) };
+  return withThread(whole, threadId, { ...thread, account });
+}
+
+/** A turn that is copied stopped where it was cut off: what lies between then and now is no running time. */
+function cutOff(state: SessionState, until: string, now: string): SessionState {
+  const threads = Object.entries(state.threads).map(([id, thread]) => {
+    return [id, { ...thread, account: resumed(thread.account, until, now) }] as const;
+  });
+  const account = resumed(state.account, until, now);
+  return { ...state, account, threads: Object.fromEntries(threads) };
+}
+
+/** A budget is only ever raised or removed, so that whatever it held up goes on. */
+function released(state: SessionState, budget: SessionState["budget"]): SessionState {
+  const threads = Object.fromEntries(
+    Object.entries(state.threads).map(([id, thread]) => {
+      return [id, thread.hold === null ? thread : { ...thread, hold: "released" as const }];
+    }),
+  );
+  return { ...state, budget, threads };
+}
