@@ -1,8 +1,8 @@
 import Anthropic from "@anthropic-ai/sdk";
+import { Random } from "@drover/testing";
 import { brokenRules, calls, endingOf, type Sent } from "./checks.ts";
 import type { DeathRecord } from "./deaths.ts";
 import { sleep, until } from "./processes.ts";
-import { Random } from "./random.ts";
 import { integrityOf, readSession, type SessionSnapshot } from "./snapshot.ts";
 import { Talker } from "./talker.ts";
 import type { ModelId } from "./turns.ts";

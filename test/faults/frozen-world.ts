@@ -1,10 +1,10 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { Random } from "@drover/testing";
 import { Crowd, type WorldResult } from "./crowd.ts";
 import { endWorld } from "./kill-world.ts";
 import { POINTS } from "./plan.ts";
 import { kill, sleep, stateOf, until } from "./processes.ts";
-import { Random } from "./random.ts";
 import { ServerLife } from "./server-life.ts";
 import { freePort, type World } from "./world.ts";
 

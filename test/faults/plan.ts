@@ -1,4 +1,4 @@
-import { Random } from "./random.ts";
+import { Random } from "@drover/testing";
 
 /** By its path, because the program offers no such thing to others. */
 const SOURCE = "../../packages/server/src/lib/fail-point.ts";

@@ -1,7 +1,7 @@
 import Anthropic, { APIConnectionError, APIError, NotFoundError } from "@anthropic-ai/sdk";
+import type { Random } from "@drover/testing";
 import { brokenRules, type Sent } from "./checks.ts";
 import { sleep, until } from "./processes.ts";
-import type { Random } from "./random.ts";
 import { readSession, type SessionSnapshot } from "./snapshot.ts";
 import { type Message, type ModelId, newTurn } from "./turns.ts";
 

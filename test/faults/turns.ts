@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "@drover/testing";
 
 /** Who answers for the agent: the strict double of the Messages API, or the built-in scripted model. */
 export type ModelId = "claude-opus-5-5" | "offline/script";

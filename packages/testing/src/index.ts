@@ -37,3 +37,4 @@ export type {
   Script,
 } from "./messages-api/types.ts";
 export { createTestDatabase, type TestDatabase } from "./postgres/database.ts";
+export { Random } from "./random.ts";

@@ -26,7 +26,7 @@ import { AnthropicModel } from "../model/anthropic.ts";
 import type { DriveDeps } from "../run/deps.ts";
 import { drive } from "../run/drive.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
-import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
+import { openSqliteStore, type SqliteStoreOptions } from "../store/sqlite/sqlite-store.ts";
 import { impatientClock } from "./impatient-clock.ts";
 import { testTool } from "./logs.ts";
 import { Mortal, mortalAnnouncements, mortalHands, mortalModel, mortalStore } from "./mortal.ts";
@@ -71,13 +71,17 @@ export async function createBrainWorld(options: {
   readonly prices?: PriceList;
   /** The default ones, unless given. */
   readonly policies?: Policies;
+  /** One on a file, which is deleted at the end, unless given. */
+  readonly openStore?: (options: Pick<SqliteStoreOptions, "clock" | "announcements">) => Store;
   /** Ids count from here, so that they do not meet those of a log that was recorded. */
   readonly firstId?: number;
 }): Promise<BrainWorld> {
   const folder = mkdtempSync(join(tmpdir(), "drover-brain-"));
   const clock = options.clock ?? impatientClock();
   const announcements = new LocalAnnouncements(() => undefined);
-  const store = openSqliteStore({ dataFolder: folder, clock, announcements });
+  const openStore =
+    options.openStore ?? ((rest) => openSqliteStore({ dataFolder: folder, ...rest }));
+  const store = openStore({ clock, announcements });
   const api = await startMessagesApi({ script: options.script });
   const hands = new MemoryHands({ tools: options.tools });
   let ids = options.firstId ?? 0;

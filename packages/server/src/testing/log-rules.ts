@@ -13,68 +13,124 @@ export function brokenLogRules(events: readonly LogEvent[]): readonly string[] {
     ...openRequests(events),
     ...times(events),
     ...misshapen(events.filter(({ type }) => !type.startsWith("drover.")).map(toWire)),
-    ...(events.at(-1)?.type === "session.status_idle" ? [] : ["the log does not end in idle"]),
+    ...(isAtRest(events) ? [] : ["the log does not end in idle"]),
   ];
 }
 
-/** The log without what may differ between two runs of which one was killed: lost requests, ids, times, the order of parallel results. */
-export function comparableLog(events: readonly LogEvent[]): readonly unknown[] {
+/** An interrupt of a session that is idle is recorded and changes nothing. */
+function isAtRest(events: readonly LogEvent[]): boolean {
+  const last = events.findLast(({ type }) => type !== "user.interrupt");
+  return last?.type === "session.status_idle";
+}
+
+/**
+ * The log without what may differ between two runs of which one was killed. Two logs are equivalent if
+ * these are equal:
+ * - model requests that were lost with their process, or ended by an interrupt, are left out: a dead
+ *   process may have asked once more, or not yet;
+ * - ids are named after what they are the id of, and times are left out;
+ * - what neighbouring events tell of parallel calls comes in the order of the calls' input;
+ * - of usage only sums are kept, as an answer that nobody waited for has filled the prompt cache;
+ * - the calls in `unknown` (by their input, as JSON) were sent or not, and have any result: their
+ *   hands died. What the model was sent after that has another length.
+ */
+export function comparableLog(
+  events: readonly LogEvent[],
+  unknown: ReadonlySet<string> = new Set(),
+): readonly unknown[] {
   const lost = new Set(
     events.flatMap((event) =>
-      event.type === "span.model_request_end" && event.private.outcome === "lost"
+      event.type === "span.model_request_end" &&
+      (event.private.outcome === "lost" || event.private.outcome === "interrupted")
         ? [event.id, event.public.model_request_start_id]
         : [],
     ),
   );
+  const kept = events.filter((event) => !lost.has(event.id));
   const names = new Map<string, string>();
   for (const event of events) {
     if (isCall(event)) names.set(event.id, JSON.stringify(event.public.input));
   }
-  const kept = events.filter((event) => !lost.has(event.id));
-  return sortedRuns(kept.map((event) => comparable(event, names)));
+  const isCompared = (event: LogEvent) =>
+    event.type !== "drover.call_started" || !unknown.has(names.get(event.private.call_id) ?? "");
+  const compared = kept.filter(isCompared).map((event) => comparable(event, names, unknown));
+  const entries = sortedRuns(compared);
+  return withoutIds(entries, events, names);
 }
-
-const NO_CALL: { tool_use_id?: string; custom_tool_use_id?: string } = {};
 
 function isCall(event: LogEvent) {
   return event.type === "agent.tool_use" || event.type === "agent.custom_tool_use";
 }
 
-function comparable(event: LogEvent, names: ReadonlyMap<string, string>): { sort: string } {
+/** The calls whose outcome is not known for want of hands, by their input as JSON. */
+export function callsWithoutHands(events: readonly LogEvent[]): ReadonlySet<string> {
+  const without = new Set(
+    events.flatMap((event) =>
+      event.type === "agent.tool_result" &&
+      (event.private.reason === "lost" || event.private.reason === "unavailable")
+        ? [event.public.tool_use_id]
+        : [],
+    ),
+  );
+  return new Set(
+    events.flatMap((event) =>
+      event.type === "agent.tool_use" && without.has(event.id)
+        ? [JSON.stringify(event.public.input)]
+        : [],
+    ),
+  );
+}
+
+function comparable(
+  event: LogEvent,
+  names: ReadonlyMap<string, string>,
+  unknown: ReadonlySet<string>,
+): { sort: string } {
   switch (event.type) {
     case "agent.tool_result": {
       const call = names.get(event.public.tool_use_id) ?? "";
       const { content, is_error } = event.public;
-      return { sort: `tool ${call} 2`, ...{ type: event.type, content, is_error } };
+      const told = unknown.has(call) ? {} : { content, is_error };
+      return { sort: `tool ${call} 2`, ...{ type: event.type, ...told } };
     }
     case "drover.call_started": {
       const call = names.get(event.private.call_id) ?? "";
       return { sort: `tool ${call} 1`, ...{ type: event.type } };
     }
-    case "span.model_request_end":
-      return { sort: "", ...{ type: event.type, usage: event.public.model_usage } };
-    case "user.tool_confirmation":
-    case "user.custom_tool_result": {
-      const { tool_use_id, custom_tool_use_id, ...said } = { ...NO_CALL, ...event.public };
-      const call = names.get(tool_use_id ?? custom_tool_use_id ?? "") ?? "";
-      return { sort: "", ...{ type: event.type, call, said } };
-    }
-    case "session.thread_status_idle":
-    case "session.status_idle": {
-      const { stop_reason } = event.public;
-      if (stop_reason.type !== "requires_action") break;
-      const calls = stop_reason.event_ids.map((id) => names.get(id) ?? "");
-      return { sort: "", ...{ type: event.type, calls } };
+    case "span.model_request_end": {
+      const { input_tokens, output_tokens, ...cached } = event.public.model_usage;
+      const input = Object.values({ input_tokens, ...cached }).reduce(
+        (sum: number, count) => sum + (typeof count === "number" ? count : 0),
+        0,
+      );
+      const usage = unknown.size > 0 ? {} : { input, output: output_tokens };
+      return { sort: "", ...{ type: event.type, ...usage } };
     }
     case "session.usage":
       return { sort: "", ...{ type: event.type } };
     default:
-      break;
+      return { sort: "", ...{ type: event.type, public: event.public } };
   }
-  return { sort: "", ...{ type: event.type, public: event.public } };
 }
 
-/** Sorts each run of neighbouring tool events, and leaves the rest in its place. */
+/** The same with each id of an event or a thread as what it is the id of. */
+function withoutIds(
+  entries: readonly unknown[],
+  events: readonly LogEvent[],
+  names: ReadonlyMap<string, string>,
+): readonly unknown[] {
+  const told = new Map<string, string>();
+  for (const event of events) {
+    told.set(event.thread_id, "the thread");
+    told.set(event.id, `${event.type} ${names.get(event.id) ?? ""}`);
+  }
+  const text = JSON.stringify(entries, (_key, value: unknown) =>
+    typeof value === "string" ? (told.get(value) ?? value) : value,
+  );
+  return JSON.parse(text);
+}
+
+/** Sorts each run of neighbouring events of calls, and leaves the rest in its place. */
 function sortedRuns(entries: readonly { sort: string }[]): readonly unknown[] {
   const sorted: { sort: string }[] = [];
   let run: { sort: string }[] = [];

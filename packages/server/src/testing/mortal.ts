@@ -6,19 +6,23 @@ import type { Store } from "../core/ports/store.ts";
 /**
  * A process that dies at one of its steps. A step is a moment just before or just after it reaches
  * outside: an append, a claim, a model request, a call. Once dead, nothing that it calls happens and
- * nothing that it waits for comes, as for a process that was killed.
+ * nothing that it waits for comes, as for a process that was killed; unless it was only frozen, and
+ * goes on where it was when it thaws.
  */
 export class Mortal {
   readonly #killAt: number;
   #steps = 0;
   #isDead = false;
   readonly #died = Promise.withResolvers<void>();
+  readonly #thawed = Promise.withResolvers<void>();
+  readonly #onStep: (step: number) => void;
   /** The steps it took, by name, for the message of a failing test. */
   readonly trace: string[] = [];
 
-  /** Dies at step `killAt`, counted from 1; 0 never. */
-  constructor(killAt: number) {
+  /** Dies at step `killAt`, counted from 1; 0 never. `onStep` is called at each step that it lives to see. */
+  constructor(killAt: number, onStep: (step: number) => void = () => undefined) {
     this.#killAt = killAt;
+    this.#onStep = onStep;
   }
 
   get died(): Promise<void> {
@@ -27,6 +31,12 @@ export class Mortal {
 
   get isDead(): boolean {
     return this.#isDead;
+  }
+
+  /** What was dead was frozen: it goes on with everything that it was doing. */
+  thaw(): void {
+    this.#isDead = false;
+    this.#thawed.resolve();
   }
 
   async outside<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -40,11 +50,12 @@ export class Mortal {
     if (!this.#isDead) {
       this.#steps += 1;
       this.trace.push(name);
+      this.#onStep(this.#steps);
       if (this.#steps !== this.#killAt) return;
       this.#isDead = true;
       this.#died.resolve();
     }
-    await new Promise<never>(() => {});
+    await this.#thawed.promise;
   }
 }
 

@@ -10,7 +10,10 @@ import { migrate } from "./sqlite-file.ts";
 import { SqliteRunner } from "./sqlite-runner.ts";
 import type { SqliteStoreOptions } from "./sqlite-store.ts";
 
-export type MemoryStoreOptions = Pick<SqliteStoreOptions, "clock" | "announcements">;
+export type MemoryStoreOptions = Pick<
+  SqliteStoreOptions,
+  "clock" | "announcements" | "unsafeIgnoreFence"
+>;
 
 export interface MemoryStore extends Store {
   /** Makes every write fail with the sentence, as a full disk does, until it is called with undefined. */
@@ -20,10 +23,11 @@ export interface MemoryStore extends Store {
 const MIGRATIONS = readMigrations(MIGRATIONS_FOLDER);
 
 /** The SQLite store without a file, for tests that need nothing to outlast them. */
-export function openMemoryStore({ clock, announcements }: MemoryStoreOptions): MemoryStore {
+export function openMemoryStore(options: MemoryStoreOptions): MemoryStore {
+  const { clock, announcements, unsafeIgnoreFence } = options;
   const database = new Database(":memory:");
   migrate(database, MIGRATIONS);
-  const engine = new RefusingEngine(database, clock, true);
+  const engine = new RefusingEngine(database, clock, unsafeIgnoreFence !== true);
   const queue = new WriteQueue({
     engine,
     publish: (announcement) => announcements.publish(announcement),

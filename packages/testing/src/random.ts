@@ -14,6 +14,11 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
+  /** True in so many cases of one. */
+  chance(share: number): boolean {
+    return this.next() < share;
+  }
+
   /** A whole number, both ends included. */
   int(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));

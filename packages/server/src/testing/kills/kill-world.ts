@@ -1,0 +1,117 @@
+import { BARE_POLICIES, DEFAULT_POLICIES } from "../../core/harness/policies.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { SessionKey } from "../../core/ports/event-log.ts";
+import type { Store } from "../../core/ports/store.ts";
+import type { DriveDeps } from "../../run/deps.ts";
+import { type MemoryStore, openMemoryStore } from "../../store/sqlite/memory-store.testsuite.ts";
+import { createBrainWorld } from "../brain.ts";
+import { impatientClock } from "../impatient-clock.ts";
+import { testSession } from "../session.ts";
+import { doDeed } from "./deeds.ts";
+import type { Fate } from "./fate.ts";
+import { OFFERED_TOOLS, type SessionPlan } from "./plan.ts";
+import type { PlantedFault } from "./planted-faults.ts";
+import { Play, type Played } from "./play.ts";
+
+/** A wait that no test jumps over: somebody has to end it. Milliseconds. */
+const LONG_WAIT_MS = 3_600_000;
+
+/** Where a plan is played as often as wanted, each time as a new session. */
+export interface KillWorld {
+  play(fate: Fate): Promise<Played>;
+  close(): Promise<void>;
+}
+
+export async function createKillWorld(
+  plan: SessionPlan,
+  planted: PlantedFault = {},
+): Promise<KillWorld> {
+  let play: Play | undefined;
+  let memory: MemoryStore | undefined;
+  const current = () => {
+    if (play === undefined) throw new Error("nothing is being played");
+    return play;
+  };
+  const brain = await createBrainWorld({
+    clock: patientClock(() => play?.impatience()),
+    policies: plan.hasWorkarounds ? DEFAULT_POLICIES : BARE_POLICIES,
+    offered: OFFERED_TOOLS,
+    script: (request) => current().modelAnswer(request),
+    tools: {
+      "*": (call, signal) => {
+        const { key, user, deeds } = current();
+        return doDeed(call, signal, { brain, key, user, deeds });
+      },
+    },
+    openStore: (options) => {
+      const unsafeIgnoreFence = planted.ignoresFence === true;
+      memory = openMemoryStore({ ...options, unsafeIgnoreFence });
+      return memory;
+    },
+  });
+  const stage = {
+    brain,
+    setFull: (isFull: boolean) => memory?.failWrites(isFull ? "the disk is full" : undefined),
+    depsOf: (deps: DriveDeps): DriveDeps => {
+      const hands = planted.hands?.(brain.hands) ?? deps.hands;
+      return { ...deps, hands, model: planted.model?.(deps.model) ?? deps.model };
+    },
+    keepsLeases: planted.keepsLeases === true,
+  };
+  let sessions = 0;
+  return {
+    play: async (fate) => {
+      sessions += 1;
+      const session = await newSession(brain.store, sessions);
+      play = new Play(stage, session, plan, fate);
+      const refused = brain.api.refusals.length;
+      const played = await play.play();
+      const refusals = brain.api.refusals
+        .slice(refused)
+        .map(({ rule, message }) => `the model's API refuses a request: ${rule}: ${message}`);
+      return { ...played, problems: [...played.problems, ...refusals] };
+    },
+    // A refusal is a problem of the play that it came in, and has been told.
+    close: async () => {
+      try {
+        await brain[Symbol.asyncDispose]();
+      } catch (error) {
+        if (brain.api.refusals.length === 0) throw error;
+      }
+    },
+  };
+}
+
+async function newSession(
+  store: Store,
+  number: number,
+): Promise<{ key: SessionKey; threadId: string }> {
+  const key = { workspaceId: "wrkspc_1", sessionId: `sesn_${number}` };
+  const threadId = `sthr_${number}`;
+  await store.write((tx) =>
+    tx.sessions.insert({
+      ...testSession({ system: "Be brief." }),
+      id: key.sessionId,
+      thread_id: threadId,
+      hand_id: `hand_${number}`,
+      created_at: tx.now,
+    }),
+  );
+  return { key, threadId };
+}
+
+/** Jumps to whatever is waited for, but for what takes hours: that waits to be ended. */
+function patientClock(onLongWait: () => void): Clock {
+  const clock = impatientClock();
+  return {
+    now: () => clock.now(),
+    sleepUntil: async (atMs, signal) => {
+      if (atMs - clock.now() < LONG_WAIT_MS) return await clock.sleepUntil(atMs, signal);
+      if (signal.aborted) return;
+      onLongWait();
+      await new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    },
+  };
+}

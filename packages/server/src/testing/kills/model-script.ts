@@ -1,0 +1,69 @@
+import {
+  type Answer,
+  answer,
+  failing,
+  rateLimited,
+  text,
+  thinking,
+  toolCall,
+} from "@drover/testing";
+import type { LogEvent } from "../../core/session/log-event.ts";
+import type { ModelStep, SessionPlan } from "./plan.ts";
+
+const HOURS_SECONDS = 7_200;
+
+/** The turn of the plan that the log is in: the one whose marker came last. */
+export function turnOf(log: readonly LogEvent[]): { turn: number; seq: number } | undefined {
+  for (const event of log.toReversed()) {
+    const marker = event.type === "user.message" ? /^turn (\d+) begins$/.exec(textOf(event)) : null;
+    if (marker !== null) return { turn: Number(marker[1]), seq: event.seq };
+  }
+  return undefined;
+}
+
+/**
+ * What the model says next, decided by the log alone: the n-th request of a turn that came to an end
+ * got the n-th step of its plan. A request that was lost with its process is answered again, alike.
+ */
+export function stepOf(plan: SessionPlan, log: readonly LogEvent[]): ModelStep {
+  const current = turnOf(log);
+  if (current === undefined)
+    return { kind: "answer", name: "early", answer: answer(text("Hello.")) };
+  const { turn, seq } = current;
+  const ended = log.filter(
+    (event) =>
+      event.seq > seq &&
+      event.type === "span.model_request_end" &&
+      (event.private.outcome === "response" || event.private.outcome === "failed"),
+  ).length;
+  const last = {
+    kind: "answer" as const,
+    name: "done",
+    answer: answer(text(`Turn ${turn} is done.`)),
+  };
+  return plan.turns[turn]?.steps[ended] ?? last;
+}
+
+/** The step as the double is to send it; a step that holds is answered by whoever ends it. */
+export function answerOf(step: ModelStep): Answer {
+  switch (step.kind) {
+    case "answer":
+      return step.answer;
+    case "calls": {
+      const { words, calls } = step;
+      return answer(
+        ...(words === undefined ? [] : [thinking(words), text(words)]),
+        ...calls.map(({ tool, deed, label }) => toolCall(tool, { deed, label })),
+      );
+    }
+    case "hold":
+      return failing({ type: "silent" });
+    case "busy":
+      return rateLimited(HOURS_SECONDS);
+  }
+}
+
+function textOf(event: Extract<LogEvent, { type: "user.message" }>): string {
+  const [first] = event.public.content;
+  return first?.type === "text" ? first.text : "";
+}
