@@ -44,10 +44,9 @@ export async function playSeed(
     const own = problemsOf(reference, reference, plan, NO_FATE);
     const { traces } = reference;
     if (own.length > 0) return [{ seed, number: 0, fate: NO_FATE, problems: own, traces }];
-    const steps = traces.flat().length;
     const failures: Failure[] = [];
     for (const number of numbers) {
-      const fate = fateOf(seed, number, steps);
+      const fate = fateOf(seed, number, traces.flat());
       const played = await world.play(fate);
       count(tally, played);
       const problems = problemsOf(played, reference, plan, fate);

@@ -17,10 +17,10 @@ export const NO_FATE: Fate = { deaths: [] };
 /** A process that goes on from a log has not many steps to take before it is where the last one was. */
 const NEXT_STEPS = 14;
 
-/** The same for the same seed and number; `steps` is how many a play takes that nothing befalls. */
-export function fateOf(seed: number, number: number, steps: number): Fate {
+/** The same for the same seed and number; `trace` has the steps of a play that nothing befalls, by name. */
+export function fateOf(seed: number, number: number, trace: readonly string[]): Fate {
   const random = new Random(seed * 7_919 + number * 104_729 + 1);
-  const at = random.int(1, steps);
+  const at = stepIn(trace, random);
   const death = { at, takesHands: false };
   const kind = random.next();
   if (kind < 0.4) return { deaths: [death] };
@@ -43,6 +43,13 @@ export function fateOf(seed: number, number: number, steps: number): Fate {
   ];
   const mishap = { at: random.int(1, at), what: random.pick(whats) };
   return { deaths: [death], mishap };
+}
+
+/** Any step, or one of a kind that may be rare: most steps are writes. */
+function stepIn(trace: readonly string[], random: Random): number {
+  if (random.chance(0.5)) return random.int(1, trace.length);
+  const name = random.pick([...new Set(trace)]);
+  return random.pick([...trace.entries()].filter((entry) => entry[1] === name))[0] + 1;
 }
 
 /** True if it decides what comes first of two things that nothing else puts in an order. */

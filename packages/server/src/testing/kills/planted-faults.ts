@@ -21,13 +21,18 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
   "calls of dead hands are answered": { model: modelWithoutLost },
 };
 
-/** Runs a call each time that it is sent. */
+/** Runs a call each time that it is sent, but for what it was told to end. */
 function forgetfulHands(hands: MemoryHands): Hands {
   const sent: string[] = [];
+  const cancelled: string[] = [];
   return {
     ...portOf(hands),
+    cancel: (call) => {
+      cancelled.push(call.callId);
+      return hands.cancel(call);
+    },
     execute: (call, signal) => {
-      const isKnown = sent.includes(call.callId);
+      const isKnown = sent.includes(call.callId) && !cancelled.includes(call.callId);
       sent.push(call.callId);
       const callId = isKnown ? `${call.callId} ${sent.length}` : call.callId;
       return hands.execute({ ...call, callId }, signal);
