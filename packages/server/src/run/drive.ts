@@ -83,7 +83,7 @@ class SessionDriver {
     await this.#recover();
     let mustLook = false;
     while (!this.#signal.aborted) {
-      if (this.#news.take() || mustLook) await this.#view.refresh();
+      if (this.#news.take() || mustLook) await this.#refresh();
       mustLook = false;
       const isProgress = await this.#advance();
       if (isProgress || this.#news.isFresh) continue;
@@ -94,6 +94,16 @@ class SessionDriver {
     this.#inFlight.abort();
     await this.#release(new Date(this.#deps.clock.now()).toISOString());
     return "stopped";
+  }
+
+  /**
+   * Reads what others have put there. What another drive put there ends this one at once: to decide on
+   * would be a state that its own effects do not belong to.
+   */
+  async #refresh(): Promise<void> {
+    await this.#view.refresh();
+    const { sessionId, epoch } = this.#claim;
+    if (this.#view.epoch > epoch) throw new LeaseLostError(sessionId, epoch);
   }
 
   /** Closes what an earlier drive left open; gives up on a turn that keeps killing its process. */
@@ -236,7 +246,7 @@ class SessionDriver {
     const { sessionId } = this.#claim;
     this.#deps.log.error({ session_id: sessionId, err: error }, "turn failed");
     this.#inFlight.abort();
-    await this.#view.refresh();
+    await this.#refresh();
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const message = "An internal error ended this turn. The next message starts a new one.";
     await this.#endTurn({ message, cause });

@@ -29,6 +29,7 @@ export class SessionView {
   #context: LogEvent[];
   #inbox: readonly InboxEvent[];
   #checkpointSeq: number;
+  #epoch = 0;
   #held: HeldResponse | undefined;
 
   private constructor(
@@ -74,6 +75,11 @@ export class SessionView {
 
   get inbox(): readonly InboxEvent[] {
     return this.#inbox;
+  }
+
+  /** The newest lease that anything was appended under, of what came after this was loaded; 0 for none. */
+  get epoch(): number {
+    return this.#epoch;
   }
 
   /** Takes in what the driver has just had committed, and anything that came between. */
@@ -182,6 +188,7 @@ export class SessionView {
     this.#state = fold(events, this.#state);
     this.#hold(events);
     for (const event of events) {
+      this.#epoch = Math.max(this.#epoch, event.epoch);
       if (event.type === "agent.thread_context_compacted") this.#context = [];
       if (IN_CONTEXT.has(event.type) && event.thread_id === this.#session.thread_id) {
         this.#context.push(event);

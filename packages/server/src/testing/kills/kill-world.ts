@@ -49,11 +49,11 @@ export async function createKillWorld(
       return memory;
     },
   });
+  const hands = planted.hands?.(brain.hands) ?? brain.hands;
   const stage = {
     brain,
     setFull: (isFull: boolean) => memory?.failWrites(isFull ? "the disk is full" : undefined),
     depsOf: (deps: DriveDeps): DriveDeps => {
-      const hands = planted.hands?.(brain.hands) ?? deps.hands;
       return { ...deps, hands, model: planted.model?.(deps.model) ?? deps.model };
     },
     keepsLeases: planted.keepsLeases === true,
