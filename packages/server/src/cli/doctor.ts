@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { acquireFileLock } from "../lib/file-lock.ts";
 import { type Finding, fault, findingLine, good, limit } from "./doctor-finding.ts";
+import { askModels, examineModels } from "./doctor-models.ts";
 import { examineSandbox } from "./doctor-sandbox.ts";
 import { failureSentence } from "./failure.ts";
 import { findServers } from "./server-file.ts";
@@ -16,8 +17,11 @@ export interface Examination {
 
 const FREE_BYTES_MIN = 1024 ** 3;
 
-/** Finds out by trying what this machine can do for Drover, and leaves nothing behind. */
-export async function examine(config: Config): Promise<Examination> {
+/** Finds out by trying what this machine can do for Drover, and leaves nothing behind. Nobody else is asked but by `asks`. */
+export async function examine(
+  config: Config,
+  asks: { readonly models: boolean } = { models: false },
+): Promise<Examination> {
   const findings = [good("node", `${process.version} on ${process.platform} ${process.arch}`)];
   const folder = makeFolder(config, findings);
   if (folder !== undefined) {
@@ -28,7 +32,9 @@ export async function examine(config: Config): Promise<Examination> {
       rmSync(folder, { recursive: true, force: true });
     }
   }
-  findings.push(examineModel(config), await examineServer(config));
+  findings.push(...examineModels(config));
+  if (asks.models) findings.push(...(await askModels(config)));
+  findings.push(await examineServer(config));
   return {
     lines: findings.map(findingLine),
     isHealthy: findings.every(({ verdict }) => verdict !== "fault"),
@@ -71,12 +77,6 @@ function examineBubblewrap(config: Config): Finding {
     "bubblewrap",
     `${program} does not run; as root, run: apt-get install bubblewrap, or set DROVER_BWRAP to its path`,
   );
-}
-
-function examineModel({ model }: Config): Finding {
-  if (model.baseUrl !== undefined) return good("model", `asks ${new URL(model.baseUrl).origin}`);
-  if (model.apiKey !== undefined) return good("model", "asks Anthropic's API");
-  return limit("model", "only offline/* models; set DROVER_MODEL_BASE_URL for a real one");
 }
 
 async function examineServer(config: Config): Promise<Finding> {

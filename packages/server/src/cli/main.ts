@@ -35,9 +35,10 @@ function program(): Command {
   drover
     .command("doctor")
     .description("find out, by running a real sandbox, what this machine can enforce")
-    .action(async () => {
+    .option("--ask-models", "ask the providers of models, with their keys, which models they have")
+    .action(async ({ askModels = false }: { askModels?: boolean }) => {
       const { examine } = await import("./doctor.ts");
-      const report = await examine(config());
+      const report = await examine(config(), { models: askModels });
       say(report.lines.join("\n"));
       process.exitCode = report.isHealthy ? 0 : 1;
     });

@@ -9,7 +9,7 @@ import type {
 } from "../core/ports/model.ts";
 import type { Secret } from "../lib/secret.ts";
 import { AnthropicModel, type AnthropicModelOptions } from "./anthropic.ts";
-import { ChatCompletionsModel } from "./chat-completions/model.ts";
+import { LateChatCompletionsModel } from "./chat-completions/late-model.ts";
 import { fitted } from "./fitting.ts";
 import { OfflineModel, type OfflineModelOptions } from "./offline.ts";
 import type { ProvidedModel, Provider, ProviderRequest } from "./provider.ts";
@@ -89,7 +89,7 @@ function modelAt(provider: Provider, limits: ModelsConfig["limits"]): Model {
     case "messages":
       return new AnthropicModel(options);
     case "chat_completions":
-      return new ChatCompletionsModel(options);
+      return new LateChatCompletionsModel(options);
     default:
       return unreachable(provider.kind);
   }
