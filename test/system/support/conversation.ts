@@ -12,6 +12,10 @@ export type { SessionEvent, StreamEvent };
 
 export const MODEL = "claude-sonnet-4-6";
 
+export type EventParams = Parameters<
+  Anthropic["beta"]["sessions"]["events"]["send"]
+>[1]["events"][number];
+
 type SessionOptions = Omit<SessionCreateParams, "agent" | "environment_id"> & {
   /** The agent's; the built-in ones unless given. */
   readonly tools?: AgentCreateParams["tools"];
@@ -58,6 +62,11 @@ export class Conversation {
 
   async say(...texts: readonly string[]): Promise<void> {
     await this.#events.send(this.id, { events: texts.map(userMessage) });
+  }
+
+  /** Answers calls, or anything else that the client's types allow. */
+  async send(...events: readonly EventParams[]): Promise<void> {
+    await this.#events.send(this.id, { events: [...events] });
   }
 
   async interrupt(): Promise<void> {

@@ -1,4 +1,12 @@
-import { type Answer, answer, type Json, type MessagesRequest, type Script } from "@drover/testing";
+import {
+  type Answer,
+  answer,
+  type Json,
+  type JudgedCall,
+  judgedCallOf,
+  type MessagesRequest,
+  type Script,
+} from "@drover/testing";
 
 const SCRIPT = "#script ";
 
@@ -15,6 +23,8 @@ export function script(...answers: readonly Answer[]): string {
 export function lastWords(): Script {
   const attempts = new Map<string, number>();
   return (request) => {
+    const judged = judgedCallOf(request);
+    if (judged !== undefined) return verdict(judged);
     const { text, answered } = newestText(request);
     if (!text.startsWith(SCRIPT)) return answer(`You said: ${text}`);
     const answers: readonly Answer[] = JSON.parse(text.slice(SCRIPT.length));
@@ -26,6 +36,12 @@ export function lastWords(): Script {
     const { fault, ...proper } = step;
     return attempt <= (fault.times ?? 0) ? step : proper;
   };
+}
+
+/** As a judge it goes by the word in the call: `# allow`, `# deny` or `# ask` at its end. */
+function verdict({ input }: JudgedCall): Answer {
+  const [, word = "nothing"] = /# (\w+)$/.exec(String(input["command"])) ?? [];
+  return answer(JSON.stringify({ verdict: word, reason: "The call says so." }));
 }
 
 /** What the harness says by itself to a model whose answer brought its turn no further. */

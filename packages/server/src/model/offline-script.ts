@@ -29,6 +29,7 @@ const Call = z.strictObject({
   tool: z.string().min(1),
   input: z.record(z.string(), z.json()).default({}),
   as: Name.optional(),
+  judge: z.enum(["allow", "ask", "deny"]).optional(),
 });
 
 const Delay = z.int().min(0).max(MAX_DELAY_MS);
@@ -48,9 +49,12 @@ const Step = z
     delay_ms: Delay.optional(),
     wait_ms: z.int().min(0).max(MAX_WAIT_MS).optional(),
   })
-  .refine((step) => step.tool !== undefined || (step.input ?? step.as) === undefined, {
-    message: "has input or as, but no tool",
-  })
+  .refine(
+    (step) => step.tool !== undefined || (step.input ?? step.as ?? step.judge) === undefined,
+    {
+      message: "has input, as or judge, but no tool",
+    },
+  )
   .refine((step) => step.tool === undefined || step.parallel === undefined, {
     message: "has both tool and parallel; put every call into parallel",
   })
@@ -147,9 +151,9 @@ function readScript(text: string): readonly ScriptStep[] {
   }));
 }
 
-function single({ tool, input = {}, as }: z.output<typeof Step>): readonly ScriptCall[] {
+function single({ tool, input = {}, as, judge }: z.output<typeof Step>): readonly ScriptCall[] {
   if (tool === undefined) return [];
-  return [{ tool, input, ...(as !== undefined && { as }) }];
+  return [{ tool, input, ...(as !== undefined && { as }), ...(judge !== undefined && { judge }) }];
 }
 
 function readYaml(text: string): unknown {

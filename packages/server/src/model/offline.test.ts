@@ -17,6 +17,27 @@ describe("OfflineModel", () => {
     close: async () => undefined,
   }));
 
+  test("judges a call as the user's newest script says, and otherwise gives no verdict", async () => {
+    const script = `
+- { tool: bash, input: { command: ls }, judge: allow }
+- parallel:
+    - { tool: bash, input: { command: "{{result}}" }, judge: ask }
+    - { tool: write, input: {} }
+`;
+    const judged = async (tool: string, input: object, messages: readonly string[]) => {
+      const question = { tool: { name: tool, description: "" }, input, user_messages: messages };
+      const request = requestOf(JSON.stringify(question));
+      const outcome = await new OfflineModel().respond(request, QUIET, AbortSignal.timeout(5000));
+      return outcome.type === "response" ? String(outcome.blocks[0]?.["text"]) : outcome;
+    };
+    const said = ["Hello.", fenced(script), "Go on."];
+    expect(await judged("bash", { command: "ls" }, said)).toContain('"verdict":"allow"');
+    expect(await judged("bash", { command: "{{result}}" }, said)).toContain('"verdict":"ask"');
+    expect(await judged("bash", { command: "else" }, said)).toContain('"verdict":"allow"');
+    expect(await judged("write", {}, said)).toBe("The script does not say.");
+    expect(await judged("bash", { command: "ls" }, [])).toBe("The script does not say.");
+  });
+
   test("follows a script over several tools and fills a report from what they said", async () => {
     const script = `
 delay_ms: 0
@@ -159,7 +180,7 @@ steps:
     ["- say: {a: 1}", /step 1, say/],
     ["- { tool: bash, sing: la }", /step 1.*sing/],
     ["- say: a\n- think: b", /step 2 does nothing/],
-    ["- { say: a, input: {} }", /has input or as, but no tool/],
+    ["- { say: a, input: {} }", /has input, as or judge, but no tool/],
     ["- { tool: a, parallel: [{ tool: b }] }", /both tool and parallel/],
     ["- { tool: a, as: user }", /word of templates/],
     ["- { say: a, delay_ms: 1e9 }", /delay_ms/],

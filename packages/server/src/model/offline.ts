@@ -9,6 +9,7 @@ import type {
   ModelRequest,
 } from "../core/ports/model.ts";
 import { lastUserText, scriptPosition, templateValues } from "./offline-history.ts";
+import { offlineVerdict } from "./offline-judge.ts";
 import type { ScriptStep } from "./offline-script.ts";
 import { TemplateRenderer } from "./offline-template.ts";
 
@@ -65,6 +66,8 @@ export class OfflineModel implements Model {
   }
 
   #due(request: ModelRequest): { step: ScriptStep; blocks: readonly ModelBlock[] } {
+    const verdict = offlineVerdict(request.messages);
+    if (verdict !== undefined) return said(verdict);
     const position = scriptPosition(request);
     if (position === undefined) return said(unscripted(request));
     const step = position.steps[position.step];
