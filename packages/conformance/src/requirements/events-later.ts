@@ -23,6 +23,26 @@ export const eventsLater = requirements({
     "6.4",
     "An ask under auto has a reason_code, and so has a deny, which is not run.",
   ],
+  "events.agent.auto-allowed": [
+    "6.4",
+    "A call that is judged to be allowed is run without asking.",
+  ],
+  "events.agent.auto-indeterminate": [
+    "6.4",
+    "A call that could not be judged waits for its confirmation, with reason_code indeterminate.",
+  ],
+  "events.answers.kinds": [
+    "6.3",
+    "A confirmation answers a call that asks, a result one of a custom tool, and neither the other.",
+  ],
+  "events.answers.whole": [
+    "6.3",
+    "Answers may come together; one that is wrong, or a second one to a call, refuses its whole request.",
+  ],
+  "events.message.blocked": [
+    "6.3",
+    "A message that is sent while calls wait for the client is taken up once they are answered.",
+  ],
   "events.agent.mcp": [
     "6.4",
     "agent.mcp_tool_use has mcp_server_name, name and input; agent.mcp_tool_result has mcp_tool_use_id.",

@@ -7,7 +7,6 @@ import { message, script } from "../support/turns.ts";
 import { eventsOf, onlyOf, type StreamEventOf, Watch } from "../support/watch.ts";
 import type { Target } from "../target.ts";
 
-const DEFERRED = "custom tools are not run yet: a session of an agent that has some answers 501";
 const WEATHER = {
   type: "custom" as const,
   name: "get_weather",
@@ -37,7 +36,6 @@ export const eventsCustomTools: readonly Scenario[] = [
       verifies: ["events.agent.custom-tool-use", "events.stop.requires-action"],
       rows: [55],
       needs: ["scripted-model"],
-      deferred: DEFERRED,
     },
     async (t) => {
       const { id, watch } = await withTool(t, ASK);
@@ -65,7 +63,6 @@ export const eventsCustomTools: readonly Scenario[] = [
       verifies: ["events.custom-result.early", "wrong.17.early-answer"],
       rows: [56],
       needs: ["scripted-model"],
-      deferred: DEFERRED,
     },
     async (t) => {
       const { id, watch } = await withTool(t, ASK);
@@ -82,7 +79,6 @@ export const eventsCustomTools: readonly Scenario[] = [
       verifies: ["events.stop.partial-answers", "wrong.17.remainder"],
       rows: [57],
       needs: ["scripted-model"],
-      deferred: DEFERRED,
     },
     async (t) => {
       const { id, watch } = await withTool(t, ASK_TWICE);
@@ -105,7 +101,6 @@ export const eventsCustomTools: readonly Scenario[] = [
       verifies: ["events.content.tool-results"],
       rows: [64],
       needs: ["scripted-model"],
-      deferred: DEFERRED,
     },
     async (t) => {
       const blocks = [
@@ -138,7 +133,6 @@ export const eventsCustomTools: readonly Scenario[] = [
       verifies: ["events.answers.echo-thread", "wrong.18.thread-ignored"],
       rows: [55],
       needs: ["scripted-model"],
-      deferred: DEFERRED,
     },
     async (t) => {
       const { id, watch } = await withTool(t, ASK);
@@ -157,7 +151,6 @@ export const eventsCustomTools: readonly Scenario[] = [
       verifies: ["events.interrupt.waiting-calls"],
       rows: [55],
       needs: ["scripted-model"],
-      deferred: DEFERRED,
     },
     async (t) => {
       const { id, watch } = await withTool(t, ASK);

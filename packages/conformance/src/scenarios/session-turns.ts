@@ -59,7 +59,6 @@ export const sessionTurns: readonly Scenario[] = [
     {
       verifies: ["sessions.turn.requires-action"],
       needs: ["scripted-model"],
-      deferred: "tools that ask are not built yet",
     },
     async (t) => {
       const asking = {
