@@ -25,6 +25,7 @@ export async function runConformance(server: { url: string; apiKey: string }): P
     apiKey: server.apiKey,
     model: "offline/script",
     isScripted: true,
+    canReachLoopback: true,
     readOnlyKey: reader.key,
     otherWorkspaceKey: other.key,
   });

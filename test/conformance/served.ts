@@ -71,6 +71,8 @@ function newEnvironment(settings: ServedOptions["settings"]): ServerEnvironment 
     DROVER_DATA: data,
     DROVER_PORT: "0",
     DROVER_API_KEY: API_KEY,
+    // Where scenarios open servers of their own.
+    DROVER_EGRESS_ALLOW: "127.0.0.1",
     // A failure that does not pass is retried to the end, half a minute by default.
     DROVER_MODEL_BACKOFF_MS: "50",
     DROVER_SKILLS: installSkill(join(data, "skills")),

@@ -14,6 +14,7 @@ something fails that should not.
 
   --model ID              a model for sessions (default: offline/script)
   --scripted              the model follows the scripts of Drover's offline models (implied for offline/*)
+  --loopback              the server is on this machine and may connect to 127.0.0.1 for its users
   --read-only-key KEY     a key of the same workspace that may only read
   --other-key KEY         a key of another workspace
   --only TEXT             only scenarios whose name or requirements contain the text
@@ -36,6 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
     apiKey,
     model,
     isScripted: values.scripted || model.startsWith("offline/"),
+    canReachLoopback: values.loopback,
     readOnlyKey: values["read-only-key"],
     otherWorkspaceKey: values["other-key"],
   });
@@ -59,6 +61,7 @@ function optionsOf(args: readonly string[]) {
         "base-url": { type: "string" },
         "api-key": { type: "string" },
         model: { type: "string", default: "offline/script" },
+        loopback: { type: "boolean", default: false },
         scripted: { type: "boolean", default: false },
         "read-only-key": { type: "string" },
         "other-key": { type: "string" },

@@ -7,7 +7,9 @@ export type Need =
   /** A key that may only read, in the workspace of the first one. */
   | "read-only-key"
   /** A key of another workspace. */
-  | "other-workspace";
+  | "other-workspace"
+  /** A server on the machine of the run, that may connect to loopback addresses for its users. */
+  | "loopback";
 
 export interface ScenarioOptions {
   /** Ids of requirements, at least one. */

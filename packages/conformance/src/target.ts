@@ -7,6 +7,8 @@ export interface TargetOptions {
   /** A model that sessions may use; one that follows scripts, if `isScripted`. */
   readonly model: string;
   readonly isScripted: boolean;
+  /** True if the server is on this machine and may connect to what scenarios open on it. */
+  readonly canReachLoopback?: boolean;
   readonly readOnlyKey?: string | undefined;
   readonly otherWorkspaceKey?: string | undefined;
 }
@@ -49,8 +51,9 @@ export class Target {
   }
 
   has(need: Need): boolean {
-    const { isScripted, readOnlyKey, otherWorkspaceKey } = this.options;
+    const { isScripted, canReachLoopback, readOnlyKey, otherWorkspaceKey } = this.options;
     if (need === "scripted-model") return isScripted;
+    if (need === "loopback") return canReachLoopback === true;
     return (need === "read-only-key" ? readOnlyKey : otherWorkspaceKey) !== undefined;
   }
 

@@ -1,9 +1,30 @@
 import { z } from "zod";
 import { ModelSettings } from "./config-models.ts";
 import { dollars } from "./config-prices.ts";
+import { parseNetwork } from "./lib/ip-address.ts";
 
 /** Names in one setting. */
 const NAMES_MAX = 100;
+
+/** With commas between them, or a list in YAML. */
+const Names = z
+  .union([z.string(), z.array(z.string()).max(NAMES_MAX)])
+  .transform((names) =>
+    (typeof names === "string" ? names.split(",") : names)
+      .map((name) => name.trim())
+      .filter((name) => name !== ""),
+  );
+
+const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+/** A last label that is a number makes an address of a kind that is not taken, such as 127.1. */
+const NUMERIC = /(^|\.)(0x[0-9a-f]*|\d+)$/i;
+
+const EgressTarget = z
+  .string()
+  .refine(
+    (name) => parseNetwork(name) !== undefined || (HOST.test(name) && !NUMERIC.test(name)),
+    "must be addresses, networks such as 10.0.0.0/8 and host names, without scheme or port",
+  );
 
 /**
  * Every setting, by its environment variable. In the YAML file a setting has the same name without
@@ -110,17 +131,9 @@ export const Settings = z.strictObject({
     .describe(
       "The model that judges the calls of tools under the policy `auto`. Without it each session's own model does. See [approvals](approvals.md).",
     ),
-  DROVER_POLICIES_OFF: z
-    .union([z.string(), z.array(z.string()).max(NAMES_MAX)])
-    .transform((names) =>
-      (typeof names === "string" ? names.split(",") : names)
-        .map((name) => name.trim())
-        .filter((name) => name !== ""),
-    )
-    .default([])
-    .describe(
-      "Workarounds for weaknesses of models that are not to be used, by name, with commas between; `all` for every one. See [policies](policies.md).",
-    ),
+  DROVER_POLICIES_OFF: Names.default([]).describe(
+    "Workarounds for weaknesses of models that are not to be used, by name, with commas between; `all` for every one. See [policies](policies.md).",
+  ),
   DROVER_MODELS: ModelSettings.default([]).describe(
     "Models to be listed and to be called by other names; see [models](models.md). A YAML list, or JSON. Besides those of the models file.",
   ),
@@ -139,6 +152,11 @@ export const Settings = z.strictObject({
   DROVER_SEARCH_PRICE: dollars("dollars for a thousand")
     .default("10")
     .describe("Dollars for a thousand web searches of a model's API, in the list cost."),
+  DROVER_EGRESS_ALLOW: Names.pipe(z.array(EgressTarget))
+    .default([])
+    .describe(
+      "What the server may connect to for its users though it is not of the public internet, also without TLS: addresses, networks and host names, with commas between, such as `127.0.0.1,10.20.0.0/16,mcp.internal`. Every holder of an API key can then reach them.",
+    ),
   DROVER_FILES_BYTES_MAX: z.coerce
     .number()
     .int()

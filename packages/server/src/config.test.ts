@@ -20,6 +20,7 @@ test("with nothing set, the server is local, on SQLite and without a model API",
     host: "127.0.0.1",
     policiesOff: [],
     prices: { hour: 80_000_000_000, search: 10_000_000_000 },
+    egressAllow: [],
     port: 8420,
     logLevel: "info",
     model: MODEL_DEFAULTS,
@@ -43,8 +44,22 @@ test.each([
   ["DROVER_MODEL_BASE_URL", "ftp://example.com"],
   ["DROVER_TEST_FAIL_POINT", "somewhere"],
   ["DROVER_TEST_UNSAFE", "fence,everything"],
+  ["DROVER_EGRESS_ALLOW", "10.0.0.0/33"],
+  ["DROVER_EGRESS_ALLOW", "127.0.0.1,http://mcp.internal"],
+  ["DROVER_EGRESS_ALLOW", "mcp.internal:8080"],
+  ["DROVER_EGRESS_ALLOW", "127.1"],
 ])("%s=%s is refused with a sentence that names the setting", (name, value) => {
   expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(`^${name} is not usable: `));
+});
+
+test("what may be dialled is taken apart, whatever the setting is written in", () => {
+  const allow = "127.0.0.1, 10.0.0.0/8,::1,mcp.internal";
+  expect(loadConfig({ DROVER_EGRESS_ALLOW: allow }).egressAllow).toEqual([
+    "127.0.0.1",
+    "10.0.0.0/8",
+    "::1",
+    "mcp.internal",
+  ]);
 });
 
 test("encryption keys are taken apart, and none of them can be printed", () => {

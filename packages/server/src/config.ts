@@ -41,6 +41,8 @@ export interface Config {
   };
   /** The model that judges calls under `auto`, if it is not each session's own. */
   readonly judgeModel?: string;
+  /** Addresses, networks and host names that may be dialled though they are not of the public internet. */
+  readonly egressAllow: readonly string[];
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
   readonly policiesOff: readonly string[];
   /** Picodollars (10^-12 dollars). */
@@ -191,6 +193,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     logLevel: settings.DROVER_LOG_LEVEL,
     model: Object.freeze(modelAccess(settings, env)),
     ...(settings.DROVER_JUDGE_MODEL !== undefined && { judgeModel: settings.DROVER_JUDGE_MODEL }),
+    egressAllow: Object.freeze(settings.DROVER_EGRESS_ALLOW),
     policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
     prices: Object.freeze({
       hour: scaled(settings.DROVER_HOUR_PRICE, PICODOLLAR_DECIMALS),

@@ -4,6 +4,7 @@ export {
   type ChatCompletionsOptions,
   startChatCompletions,
 } from "./chat-completions/server.ts";
+export { type McpServer, type McpServerOptions, startMcpServer } from "./mcp/server.ts";
 export {
   answer,
   failing,

@@ -4,8 +4,9 @@ import {
   CredentialDeleted,
   CredentialListQuery,
   CredentialUpdateParams,
+  CredentialValidation,
 } from "../credentials.ts";
-import { type Operation, object, page, unbuilt } from "../operation.ts";
+import { type Operation, object, page } from "../operation.ts";
 import {
   Vault,
   VaultCreateParams,
@@ -82,7 +83,10 @@ export const vaultOperations: readonly Operation[] = [
     path: `${CREDENTIAL}/archive`,
     answer: object(Credential),
   },
-  ...unbuilt("validating a credential", {
-    "vaults.credentials.mcpOAuthValidate": `POST ${CREDENTIAL}/mcp_oauth_validate`,
-  }),
+  {
+    id: "vaults.credentials.mcpOAuthValidate",
+    method: "POST",
+    path: `${CREDENTIAL}/mcp_oauth_validate`,
+    answer: object(CredentialValidation),
+  },
 ];

@@ -140,6 +140,13 @@ export const credentials = requirements({
     "9",
     "On a 401 the refresh token is exchanged; one that succeeds is not invalid.",
   ],
+  "credentials.validate.undecided": [
+    "9",
+    "An error of the server that says nothing of the token leaves it unknown.",
+  ],
+  "credentials.validate.redirect": ["9", "A token does not follow a redirect."],
+  "credentials.validate.type": ["9", "A credential of another type is not validated."],
+  "credentials.validate.archived": ["9", "An archived credential is not validated."],
   "credentials.validate.refresh-failed": [
     "9",
     "A refresh that the token endpoint refuses has its answer, without secrets.",

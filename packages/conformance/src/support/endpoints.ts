@@ -147,9 +147,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
   post("vaults.credentials.update", CREDENTIAL, () => ({ display_name: "changed" })),
   remove("vaults.credentials.delete", CREDENTIAL),
   post("vaults.credentials.archive", `${CREDENTIAL}/archive`),
-  ...later("validating a credential is not built", [
-    post("vaults.credentials.mcpOAuthValidate", `${CREDENTIAL}/mcp_oauth_validate`),
-  ]),
+  // The credential of the endpoints is an environment variable, which has no token to try.
+  post("vaults.credentials.mcpOAuthValidate", `${CREDENTIAL}/mcp_oauth_validate`, undefined, {
+    status: 400,
+  }),
   post("memoryStores.create", "/v1/memory_stores", () => ({ name: "endpoint" })),
   get("memoryStores.list", "/v1/memory_stores"),
   get("memoryStores.retrieve", STORE),

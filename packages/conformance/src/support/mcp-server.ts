@@ -9,11 +9,18 @@ export interface McpServer extends AsyncDisposable {
   token: string;
   /** What a refresh token is exchanged for; undefined refuses it. */
   refreshed: string | undefined;
+  /** What the MCP endpoint answers to everything, if it is to. */
+  status: number | undefined;
+  /** Where it leads with that. */
+  location: string;
+  /** How many there were. */
+  requests: number;
 }
 
 /** An MCP server on this machine with no tools, and the token endpoint of its OAuth server. */
 export async function openMcpServer(token: string): Promise<McpServer> {
   const server = createServer((request, response) => {
+    world.requests += 1;
     if (request.url === "/token") answerToken(response, world);
     else void answerMcp(request, response, world);
   });
@@ -24,6 +31,9 @@ export async function openMcpServer(token: string): Promise<McpServer> {
     tokenEndpoint: `http://127.0.0.1:${port}/token`,
     token,
     refreshed: undefined,
+    status: undefined,
+    location: "",
+    requests: 0,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -40,10 +50,11 @@ function answerToken(response: ServerResponse, { refreshed }: McpServer): void {
 async function answerMcp(
   request: IncomingMessage,
   response: ServerResponse,
-  { token }: McpServer,
+  { token, status, location }: McpServer,
 ): Promise<void> {
   let text = "";
   for await (const chunk of request) text += String(chunk);
+  if (status !== undefined) return void response.writeHead(status, { location }).end();
   if (request.headers.authorization !== `Bearer ${token}`) {
     return answer(response, 401, { error: "unauthorized" });
   }

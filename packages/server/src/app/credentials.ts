@@ -9,7 +9,6 @@ import {
   idPrefixes,
   type Page,
 } from "@drover/api";
-import { z } from "zod";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
 import { patchedMetadata } from "../core/metadata.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
@@ -17,7 +16,7 @@ import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { Credentials as CredentialReader, CredentialRecord } from "../core/ports/vaults.ts";
 import { keyOfAuth, newCredential, updatedCredential } from "../core/vaults/credential.ts";
 import type { CredentialSecrets } from "../core/vaults/credential-parts.ts";
-import { Secret } from "../lib/secret.ts";
+import { openedSecrets, sealedSecrets } from "./credential-secrets.ts";
 import { type Cursors, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
 import { assertVaultActive, getVault } from "./vaults.ts";
@@ -125,7 +124,7 @@ async function createCredential(
     updated_at: tx.now,
     archived_at: null,
   };
-  await tx.credentials.insert(record, sealed(secretBox, record, secrets));
+  await tx.credentials.insert(record, sealedSecrets(secretBox, record, secrets));
   return credentialOf(record);
 }
 
@@ -167,21 +166,8 @@ async function resealed(
   const { workspace_id, vault_id, id } = record;
   const before = await tx.credentials.findSealed(workspace_id, vault_id, id);
   if (before === undefined) throw new Error(`credential ${id} is active and has no secrets`);
-  const opened = secretBox.open(before, bindingOf(record)).reveal();
-  const secrets = z.record(z.string(), z.string()).parse(JSON.parse(opened));
-  return sealed(secretBox, record, { ...secrets, ...changed });
-}
-
-function sealed(
-  secretBox: SecretBox,
-  record: CredentialRecord,
-  secrets: CredentialSecrets,
-): string {
-  return secretBox.seal(new Secret(JSON.stringify(secrets)), bindingOf(record));
-}
-
-function bindingOf({ workspace_id, id }: CredentialRecord): string {
-  return `${workspace_id}/${id}/secrets`;
+  const secrets = openedSecrets(secretBox, record, before);
+  return sealedSecrets(secretBox, record, { ...secrets, ...changed });
 }
 
 async function getCredential(

@@ -75,6 +75,11 @@ export class StoreUnavailableError extends PlatformError {
   readonly type = "overloaded_error";
 }
 
+/** The server does as much of this at once as it may: the same request may succeed later. */
+export class OverloadedError extends PlatformError {
+  readonly type = "overloaded_error";
+}
+
 /** Another process holds the session: whatever was to be appended was not. Never reaches a client. */
 export class LeaseLostError extends Error {
   constructor(sessionId: string, epoch: number) {

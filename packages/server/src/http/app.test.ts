@@ -178,7 +178,6 @@ describe("errors", () => {
   });
 
   test.each([
-    ["POST", "/v1/vaults/vlt_1/credentials/vcrd_1/mcp_oauth_validate"],
     ["POST", "/v1/dreams"],
     ["GET", "/v1/environments/env_1/work/poll"],
     ["POST", "/v1/deployments/depl_1/run"],

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { createAgents } from "../app/agents.ts";
+import { createCredentialValidator } from "../app/credential-validation.ts";
 import { createCredentials } from "../app/credentials.ts";
 import { createEnvironments } from "../app/environments.ts";
 import { createFiles } from "../app/files.ts";
@@ -19,6 +20,7 @@ import { createWorkspaces } from "../app/workspaces.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
+import type { Egress } from "../core/ports/egress.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
@@ -53,6 +55,7 @@ export interface AppDeps {
   readonly blobs: Blobs;
   readonly announcements: Announcements;
   readonly secretBox: SecretBox;
+  readonly egress: Egress;
   readonly cursors: Cursors;
   readonly clock: Clock;
   readonly models: Models;
@@ -112,6 +115,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
     files: createFiles({ ...deps, newId }),
     vaults: createVaults({ store, cursors, newId }),
     credentials: createCredentials({ ...deps, newId }),
+    credentialValidator: createCredentialValidator(deps),
     workspaces: createWorkspaces({ ...deps, newId }),
     keys,
     skills: createSkills({ ...deps, newId }),

@@ -8,10 +8,13 @@ import type { InstalledSkill } from "../app/installed-skills.ts";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import type { Announcement, Announcements } from "../core/ports/announcements.ts";
+import type { Egress } from "../core/ports/egress.ts";
 import type { FileRecord } from "../core/ports/records.ts";
 import type { Store } from "../core/ports/store.ts";
 import { NO_PRICES } from "../core/pricing/price-list.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
+import { EgressPolicy } from "../egress/egress-policy.ts";
+import { GuardedEgress } from "../egress/guarded-egress.ts";
 import { newId } from "../lib/new-id.ts";
 import { Secret } from "../lib/secret.ts";
 import { systemClock } from "../lib/system-clock.ts";
@@ -63,6 +66,7 @@ export async function openWorld({
   streamLimits?: Partial<StreamLimits>;
   installedSkills?: readonly InstalledSkill[];
   filesBytesMax?: number;
+  egress?: Egress;
   now?: () => number;
   /** Instead of the store in memory. */
   openStore?: (options: MemoryStoreOptions & { dataFolder: string }) => Store;
@@ -107,6 +111,7 @@ export async function openWorld({
     store,
     announcements: counted,
     secretBox,
+    egress: new GuardedEgress({ policy: new EgressPolicy({ allow: [], ownAddresses: () => [] }) }),
     cursors: createCursors({ key: randomBytes(32) }),
     clock,
     log: { error: record, warn: record },

@@ -23,6 +23,7 @@ import { Scheduler } from "../run/scheduler.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
 import { cursorKey } from "./cursor-key.ts";
 import { type Database, openDatabase } from "./database.ts";
+import { openEgress } from "./egress.ts";
 import { emptyScratch } from "./empty-scratch.ts";
 import { openEncryption } from "./encryption.ts";
 import { readInstalledSkills } from "./installed-skills.ts";
@@ -66,12 +67,7 @@ export async function compose(
   const database = await openDatabase(config, holder, log);
   const { store, announcements } = database;
   const secretBox = await openSecretBox(config, database);
-  const hands = new LocalHands({
-    dataDir: config.data,
-    start: handsSpawner(spawn),
-    clock: systemClock,
-    unsafeForgetSentCalls: config.test.unsafe.includes("reattach"),
-  });
+  const hands = openHands(config, spawn);
   const { models, findModel, prices } = knownModels(config);
   const deps: DriveDeps = {
     store,
@@ -103,6 +99,7 @@ export async function compose(
       blobs,
       announcements,
       secretBox,
+      egress: openEgress(config),
       cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,
@@ -139,6 +136,15 @@ function knownModels({ model, prices }: Config) {
   const offered = offeredModels(model);
   const findModel = modelFinder(offered);
   return { models: createModels(offered), findModel, prices: priceList(findModel, prices) };
+}
+
+function openHands(config: Config, spawn: SpawnHandsOptions): LocalHands {
+  return new LocalHands({
+    dataDir: config.data,
+    start: handsSpawner(spawn),
+    clock: systemClock,
+    unsafeForgetSentCalls: config.test.unsafe.includes("reattach"),
+  });
 }
 
 /** Nothing else is open yet that had to be closed if the keys do not fit. */

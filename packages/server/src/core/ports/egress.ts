@@ -1,0 +1,43 @@
+/**
+ * Requests to servers of others, at addresses that users named: the one way there, so that there is one
+ * place where it is decided what may be dialled.
+ *
+ * What every implementation promises:
+ * - It never rejects, never follows a redirect, never asks twice, and ends within `timeoutMs`.
+ * - It dials only addresses of the public internet and what the operator named, and exactly the address
+ *   that was looked at, whatever the name resolves to a moment later.
+ * - Without TLS it dials only what the operator named.
+ * - No message holds a header or body of the request.
+ */
+export interface Egress {
+  send(request: EgressRequest): Promise<EgressOutcome>;
+}
+
+export interface EgressRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Absolute, http or https. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** For all of it: resolving, connecting, and reading the answer. */
+  readonly timeoutMs: number;
+  /** Of the answer; the rest is not read. */
+  readonly bytesMax: number;
+  /** Sees the answer's body as it comes; once it says so no more is read, as if that was all. */
+  readonly isEnough?: (chunk: Uint8Array) => boolean;
+}
+
+export type EgressOutcome =
+  | {
+      readonly type: "response";
+      readonly status: number;
+      /** In small letters; one that came twice is joined. */
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: Uint8Array;
+      /** True if there was more of the body, or it was cut off. */
+      readonly isTruncated: boolean;
+    }
+  /** Nothing was dialled. The message says why in a sentence for the operator. */
+  | { readonly type: "refused"; readonly message: string }
+  /** No answer: name, connection, TLS, time. Whether the request arrived is not known. */
+  | { readonly type: "failed"; readonly message: string };
