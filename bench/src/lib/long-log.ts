@@ -56,7 +56,7 @@ export async function writeLog(store: Store, claim: Claim, events: number): Prom
   let drafts: EventDraft[] = [];
   for (let turn = 0; turn < turns; turn += 1) {
     const left = turns - turn;
-    if (left === RECENT_TURNS) drafts.push(compaction(drafting));
+    if (left === RECENT_TURNS) drafts.push(compaction(drafting, state.seq + drafts.length + 1));
     drafts.push(...turnDrafts(drafts.reduce(folded(drafting), state), drafting, session.hand_id));
     if (drafts.length < APPEND_TURNS * TURN_EVENTS && left > 2) continue;
     await append(drafts, left === 1);
@@ -77,9 +77,13 @@ function padding(drafting: Drafting, count: number): readonly EventDraft[] {
   );
 }
 
-function compaction(drafting: Drafting): EventDraft {
+function compaction(drafting: Drafting, seq: number): EventDraft {
   const summary = [{ type: "text", text: "So far everything has gone well. ".repeat(20) }];
-  return draft(drafting, "agent.thread_context_compacted", { public: {}, private: { summary } });
+  const tokens = { tokens_before: 100_000, tokens_after: 250 };
+  return draft(drafting, "agent.thread_context_compacted", {
+    public: {},
+    private: { how: "summary", summary, input: [], kept_from: seq, ...tokens },
+  });
 }
 
 function turnDrafts(

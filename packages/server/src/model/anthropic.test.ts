@@ -24,6 +24,12 @@ const FAULTS: Readonly<Record<NonNullable<WantedAnswer["fail"]>, Fault>> = {
   billing: { type: "status", status: 402, error_type: "billing_error" },
   connection: { type: "cut", afterEvents: 3 },
   request_failed: { type: "status", status: 400, error_type: "invalid_request_error" },
+  prompt_too_long: {
+    type: "status",
+    status: 400,
+    error_type: "invalid_request_error",
+    message: "prompt is too long: 205000 tokens > 200000 maximum",
+  },
 };
 
 const BASH: ModelTool = {
@@ -192,7 +198,7 @@ describe("AnthropicModel", () => {
     ["401", status(401), { kind: "request_failed", retryable: false }],
     ["403", status(403), { kind: "request_failed", retryable: false }],
     ["404", status(404), { kind: "request_failed", retryable: false }],
-    ["413", status(413), { kind: "request_failed", retryable: false }],
+    ["413", status(413), { kind: "prompt_too_long", retryable: false }],
     ["402", status(402), { kind: "billing", retryable: false }],
     ["408", status(408), { kind: "request_failed", retryable: true }],
     ["409", status(409), { kind: "request_failed", retryable: true }],

@@ -6,6 +6,7 @@ import type {
   ModelObserver,
   ModelOutcome,
 } from "../core/ports/model.ts";
+import { isRecord } from "../lib/is-record.ts";
 import type { Secret } from "../lib/secret.ts";
 import { type FailureContext, failureOf, messageScrubber } from "./model-failure.ts";
 import { type ProviderRequest, revealed, UNSIGNED } from "./provider.ts";
@@ -52,7 +53,22 @@ export class AnthropicModel implements Model {
     });
   }
 
-  respond(
+  /** Most servers that speak this API cannot count: whatever goes wrong is not knowing. */
+  async count(request: ProviderRequest, signal: AbortSignal): Promise<number | undefined> {
+    try {
+      const { model, messages, system, tools } = bodyOf(request);
+      const counted = await this.#client.post<unknown>("/v1/messages/count_tokens", {
+        body: { model, messages, system, tools },
+        signal,
+      });
+      const tokens = isRecord(counted) ? counted["input_tokens"] : undefined;
+      return typeof tokens === "number" && tokens >= 0 ? Math.ceil(tokens) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async respond(
     request: ProviderRequest,
     observer: ModelObserver,
     signal: AbortSignal,

@@ -13,3 +13,25 @@ export function saysContextExceeded(status: number | undefined, message: string)
   if (status !== undefined && ![400, 413, 422, 500].includes(status)) return false;
   return SAYINGS.some((saying) => saying.test(message));
 }
+
+/** Where these messages tell how large the context is. */
+const WINDOWS = [
+  /tokens > (\d+) maximum/,
+  /exceed context limit: \d+ \+ \d+ > (\d+)/,
+  /maximum context length is (\d+)/i,
+  /context (?:size|length|window)[^\d]{0,20}(\d+)/i,
+];
+
+/**
+ * Undefined unless an error means that the conversation does not fit; with the tokens of the model's
+ * window where it tells them.
+ */
+export function tooLongPrompt(
+  status: number | undefined,
+  message: string,
+): { readonly windowTokens?: number } | undefined {
+  if (!saysContextExceeded(status, message) && status !== 413) return undefined;
+  const told = WINDOWS.map((pattern) => Number(pattern.exec(message)?.[1]));
+  const windowTokens = told.find((tokens) => Number.isSafeInteger(tokens) && tokens > 0);
+  return windowTokens === undefined ? {} : { windowTokens };
+}

@@ -1,7 +1,7 @@
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import type { ModelFailureKind, ModelOutcome } from "../core/ports/model.ts";
 import { scrubber } from "../lib/scrub.ts";
-import { saysContextExceeded } from "./context-exceeded.ts";
+import { tooLongPrompt } from "./context-exceeded.ts";
 import { StreamError } from "./response-builder.ts";
 
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
@@ -16,6 +16,8 @@ interface Meaning {
 }
 
 const REFUSED: Meaning = { kind: "request_failed", retryable: false };
+/** The prompt has to become another one first. */
+export const TOO_LONG: Meaning = { kind: "prompt_too_long", retryable: false };
 const BROKEN: Meaning = { kind: "request_failed", retryable: true };
 const OVERLOADED: Meaning = { kind: "overloaded", retryable: true };
 const RATE_LIMITED: Meaning = { kind: "rate_limited", retryable: true };
@@ -73,10 +75,11 @@ function apiFailure(error: APIError, context: FailureContext): Failure {
     status === undefined
       ? `The model API ended its response with an error: ${said}`
       : `The model API answered ${status}: ${said}`;
+  const tooLong = tooLongPrompt(status, said);
+  if (tooLong !== undefined) return { ...failure(TOO_LONG, message, context), ...tooLong };
   const retryAfterMs = retryAfter(error.headers);
   return {
     ...failure(meaning, message, context),
-    ...(!meaning.retryable && saysContextExceeded(status, said) && { contextExceeded: true }),
     ...(meaning.retryable && retryAfterMs !== undefined && { retryAfterMs }),
   };
 }

@@ -64,6 +64,13 @@ export class Models implements Model {
           });
   }
 
+  async count(request: ModelRequest, signal: AbortSignal): Promise<number | undefined> {
+    const known = this.#models.get(request.model);
+    const id = known?.info.id ?? request.model;
+    if (isOffline(id)) return undefined;
+    return await this.#modelOf(known)?.count?.(providerRequest(request, id, known), signal);
+  }
+
   async respond(
     request: ModelRequest,
     observer: ModelObserver,
@@ -72,14 +79,17 @@ export class Models implements Model {
     const known = this.#models.get(request.model);
     const id = known?.info.id ?? request.model;
     if (isOffline(id)) return this.#offline.respond({ ...request, model: id }, observer, signal);
-    const { provider } = known ?? {};
-    const model = provider === undefined ? this.#default : this.#providers.get(provider);
+    const model = this.#modelOf(known);
     if (model === undefined) return notConfigured(id);
     const asked = providerRequest(request, id, known);
     const { request: taken, heldBack } = fitted(asked, known?.abilities, id);
     const outcome = await model.respond(taken, observer, signal);
     if (outcome.type === "failure" || heldBack.length === 0) return outcome;
     return { ...outcome, held_back: heldBack };
+  }
+
+  #modelOf(known: ProvidedModel | undefined): Model | undefined {
+    return known?.provider === undefined ? this.#default : this.#providers.get(known.provider);
   }
 }
 

@@ -2,6 +2,9 @@ import type { ModelBlock, ModelMessage, ModelRequest } from "../core/ports/model
 import { parseScript, type ScriptStep, takeScript } from "./offline-script.ts";
 import type { TemplateValues } from "./offline-template.ts";
 
+const SUMMARY_CHARS_MAX = 8_000;
+const SUMMARY_LINE_CHARS = 400;
+
 /** Where a conversation stands in its script. */
 export interface ScriptPosition {
   readonly steps: readonly ScriptStep[];
@@ -53,6 +56,25 @@ export function templateValues(
 export function lastUserText(messages: readonly ModelMessage[]): string {
   const last = messages.findLast((message) => isUser(message) && textOf(message.content) !== "");
   return last === undefined ? "" : takeScript(textOf(last.content)).rest;
+}
+
+/**
+ * What these models say when they are asked for a summary: the beginning of every message, newest
+ * first as far as there is room. Scripts are no part of it.
+ */
+export function summaryOf(messages: readonly ModelMessage[]): string {
+  const lines: string[] = [];
+  let left = SUMMARY_CHARS_MAX;
+  // The last one asks for the summary.
+  for (const { role, content } of messages.slice(0, -1).toReversed()) {
+    const text = takeScript(textOf(content)).rest.replaceAll(/\s+/g, " ");
+    if (text === "") continue;
+    const line = `${role}: ${text.slice(0, SUMMARY_LINE_CHARS).toWellFormed()}`;
+    left -= line.length;
+    if (left < 0) break;
+    lines.unshift(line);
+  }
+  return lines.join("\n") || "Nothing was said.";
 }
 
 function userScript(messages: readonly ModelMessage[]) {

@@ -42,7 +42,14 @@ const Step = z
     input: z.record(z.string(), z.json()).optional(),
     parallel: z.array(Call).min(1).max(MAX_PARALLEL).optional(),
     fail: z
-      .enum(["overloaded", "rate_limited", "billing", "connection", "request_failed"])
+      .enum([
+        "overloaded",
+        "rate_limited",
+        "billing",
+        "connection",
+        "request_failed",
+        "prompt_too_long",
+      ])
       .optional(),
     times: z.int().min(1).optional(),
     stop_reason: z.string().min(1).optional(),

@@ -8,7 +8,7 @@ import type {
   ModelOutcome,
   ModelRequest,
 } from "../core/ports/model.ts";
-import { lastUserText, scriptPosition, templateValues } from "./offline-history.ts";
+import { lastUserText, scriptPosition, summaryOf, templateValues } from "./offline-history.ts";
 import { offlineVerdict } from "./offline-judge.ts";
 import type { ScriptStep } from "./offline-script.ts";
 import { TemplateRenderer } from "./offline-template.ts";
@@ -66,6 +66,7 @@ export class OfflineModel implements Model {
   }
 
   #due(request: ModelRequest): { step: ScriptStep; blocks: readonly ModelBlock[] } {
+    if (request.purpose === "compaction") return said(summaryOf(request.messages));
     const verdict = offlineVerdict(request.messages);
     if (verdict !== undefined) return said(verdict);
     const position = scriptPosition(request);

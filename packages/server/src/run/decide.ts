@@ -1,6 +1,6 @@
 import { withinBudget } from "../core/harness/budget-gate.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
-import { nextActions } from "../core/harness/next-actions.ts";
+import { type FindLimits, nextActions } from "../core/harness/next-actions.ts";
 import type { Policies } from "../core/harness/policies.ts";
 import { stepDrafts } from "../core/harness/steps.ts";
 import type { SessionStatus, SessionTotals } from "../core/ports/sessions.ts";
@@ -29,9 +29,10 @@ export function decide(request: {
   readonly inbox: readonly InboxEvent[];
   readonly drafting: Drafting;
   readonly policies: Policies;
+  readonly limitsOf: FindLimits;
   readonly settlements: readonly Settlement[];
 }): Decision {
-  const { drafting, policies } = request;
+  const { drafting, policies, limitsOf } = request;
   const drafts: EventDraft[] = [];
   let { state, inbox } = request;
   const add = (more: readonly EventDraft[]) => {
@@ -43,7 +44,7 @@ export function decide(request: {
   for (const settlement of request.settlements) add(settlement.drafts(state, drafting));
   for (let step = 0; ; step++) {
     const { threadId, now } = drafting;
-    const wanted = nextActions(state, threadId, inbox, policies);
+    const wanted = nextActions(state, threadId, inbox, policies, limitsOf);
     const [action] = withinBudget(wanted, state, { threadId, inbox, now });
     if (action?.kind !== "append") break;
     if (step === STEPS_MAX) throw new Error(`no end of decisions at ${action.id}`);

@@ -17,6 +17,7 @@ import { ReportedUsage } from "./reported-usage.ts";
 import { SessionNews } from "./session-news.ts";
 import { SessionView } from "./session-view.ts";
 import { showFailure } from "./show-failure.ts";
+import { threadLimits } from "./thread-limits.ts";
 
 /** How a drive ended. Only `released` means that nothing is left to do. */
 export type DriveEnd = "released" | "lease_lost" | "stopped" | "gone";
@@ -154,7 +155,9 @@ class SessionDriver {
   #actions() {
     const { state, inbox, session } = this.#view;
     const { threadId, now } = this.#drafting();
-    const wanted = nextActions(state, session.thread_id, inbox, this.#deps.policies);
+    const limitsOf = () => threadLimits(session, this.#deps);
+    const { policies } = this.#deps;
+    const wanted = nextActions(state, session.thread_id, inbox, policies, limitsOf);
     return withinBudget(wanted, state, { threadId, inbox, now });
   }
 
@@ -165,7 +168,8 @@ class SessionDriver {
     for (;;) {
       const { state, inbox } = view;
       const drafting = this.#drafting();
-      const decision = decide({ state, inbox, drafting, policies, settlements });
+      const limitsOf = () => threadLimits(view.session, this.#deps);
+      const decision = decide({ state, inbox, drafting, policies, limitsOf, settlements });
       if (decision.drafts.length === 0) return false;
       failPoint("serve.append.before");
       const committed = await this.#commit(decision, settlements);

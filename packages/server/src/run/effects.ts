@@ -6,19 +6,23 @@ import { failureDrafts } from "../core/harness/failure.ts";
 import { heldBackDrafts } from "../core/harness/held-back.ts";
 import { callsToJudge, heldDraft } from "../core/harness/held-response.ts";
 import { modelRequest } from "../core/harness/model-request.ts";
+import { requestEnded } from "../core/harness/request-end.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import { callResult, interruptedResult, unavailableResult } from "../core/harness/results.ts";
+import { type ModelLimits, roomOf } from "../core/harness/room.ts";
 import { runningDrafts } from "../core/harness/steps.ts";
 import { settledOutcome } from "../core/harness/verdict.ts";
 import { type HandCall, HandsUnavailableError, type OutputFile } from "../core/ports/hands.ts";
-import type { ModelUsage } from "../core/ports/model.ts";
+import type { ModelOutcome, ModelUsage } from "../core/ports/model.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { type SessionState, threadState } from "../core/session/state.ts";
+import { callForSummary, countContext, cutContext } from "./compact.ts";
 import type { DriveDeps } from "./deps.ts";
 import { judgeCalls } from "./judging.ts";
 import { createResponsePreview } from "./preview.ts";
 import type { ReportedUsage } from "./reported-usage.ts";
 import type { SessionView } from "./session-view.ts";
+import { threadLimits } from "./thread-limits.ts";
 
 export type Effect = Exclude<Action, { kind: "append" }>;
 
@@ -52,6 +56,10 @@ export async function perform(
       return await callModel(effect, context, signal);
     case "judge_calls":
       return await judgeCalls(context, signal);
+    case "count_context":
+      return await countContext(context, signal);
+    case "cut_context":
+      return await cutContext(context);
     case "start_call":
       return await startCall(effect, context, signal);
     case "await_call":
@@ -68,11 +76,16 @@ export async function perform(
 
 async function callModel(
   effect: Extract<Effect, { kind: "call_model" }>,
-  { view, deps, reported }: EffectContext,
+  context: EffectContext,
   signal: AbortSignal,
 ): Promise<Settlement> {
-  const { session } = view;
   const requestId = effect.request.id;
+  if (effect.request.purpose === "compaction") {
+    return await callForSummary(requestId, context, signal);
+  }
+  const { view, deps, reported } = context;
+  const { session } = view;
+  const limits = threadLimits(session, deps);
   const tools = deps.toolsOf(session);
   const preview = createResponsePreview({
     newId: () => deps.newId("sevt"),
@@ -84,7 +97,10 @@ async function callModel(
     },
   });
   const definitions = tools.map(({ definition }) => definition);
-  const request = modelRequest(session, view.context, definitions, deps.policies);
+  const request = modelRequest(session, view.context, definitions, {
+    ...deps.policies,
+    ...(limits !== undefined && { maxTokens: outputTokens(limits, context) }),
+  });
   deps.failPoint("serve.model.before");
   const observer = {
     ...preview,
@@ -98,6 +114,9 @@ async function callModel(
     drafts: (state, drafting) => {
       const { policies } = deps;
       const settled = settledOutcome(outcome, policies, drafting.model.id);
+      if (settled.type === "failure" && settled.kind === "prompt_too_long" && limits) {
+        return [tooLong(settled, requestId, drafting)];
+      }
       if (settled.type === "failure") {
         const failed = { requestId, state, random: deps.random() };
         return failureDrafts(settled, failed, policies, drafting);
@@ -108,10 +127,29 @@ async function callModel(
         return [...heldBack, heldDraft(drafting, requestId, settled, preview.idOf)];
       }
       const { goOns } = threadState(state, drafting.threadId);
-      const context = { requestId, previewId: preview.idOf, toolOf, goOns, policies };
-      return [...heldBack, ...responseDrafts(settled, context, drafting)];
+      const given = { requestId, previewId: preview.idOf, toolOf, goOns, policies };
+      return [...heldBack, ...responseDrafts(settled, given, drafting)];
     },
   };
+}
+
+function outputTokens(limits: ModelLimits, { view, deps }: EffectContext): number {
+  const { context } = threadState(view.state, view.session.thread_id);
+  return roomOf(deps.policies, limits, context).output;
+}
+
+/** No error to show: the context is compacted, and asked about again. */
+function tooLong(
+  { message, windowTokens }: Extract<ModelOutcome, { type: "failure" }>,
+  requestId: string,
+  drafting: Drafting,
+): EventDraft {
+  return requestEnded(drafting, requestId, {
+    outcome: "failed",
+    reason: "prompt_too_long",
+    message,
+    ...(windowTokens !== undefined && { window_tokens: windowTokens }),
+  });
 }
 
 async function startCall(

@@ -68,7 +68,7 @@ export class SessionView {
     return this.#state;
   }
 
-  /** The events since the last compaction that the context is built from, in order. */
+  /** The events that the context is built from, in order: the last compaction, what it kept, what came since. */
   get context(): readonly LogEvent[] {
     return this.#context;
   }
@@ -138,9 +138,9 @@ export class SessionView {
   }
 
   async #loadContext(): Promise<void> {
-    const { contextSeq } = threadState(this.#state, this.#session.thread_id);
+    const { context } = threadState(this.#state, this.#session.thread_id);
     const pages = await this.#read({
-      after: contextSeq - 1,
+      after: context.from - 1,
       // What comes later is taken in with the state, and must not be here twice.
       before: this.#state.seq + 1,
       types: CONTEXT_TYPES,
@@ -189,10 +189,12 @@ export class SessionView {
     this.#hold(events);
     for (const event of events) {
       this.#epoch = Math.max(this.#epoch, event.epoch);
-      if (event.type === "agent.thread_context_compacted") this.#context = [];
-      if (IN_CONTEXT.has(event.type) && event.thread_id === this.#session.thread_id) {
-        this.#context.push(event);
+      if (!IN_CONTEXT.has(event.type) || event.thread_id !== this.#session.thread_id) continue;
+      if (event.type === "agent.thread_context_compacted") {
+        const { kept_from } = event.private;
+        this.#context = this.#context.filter(({ seq }) => seq >= kept_from);
       }
+      this.#context.push(event);
     }
   }
 }

@@ -15,6 +15,7 @@ import { sendEvents } from "../app/events.ts";
 import { DEFAULT_POLICIES, type Policies } from "../core/harness/policies.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { EventWriter, SessionKey } from "../core/ports/event-log.ts";
+import type { OfferedModel } from "../core/ports/model.ts";
 import type { Store } from "../core/ports/store.ts";
 import { NO_PRICES, type PriceList } from "../core/pricing/price-list.ts";
 import { budgetSet } from "../core/session/budget.ts";
@@ -73,6 +74,9 @@ export async function createBrainWorld(options: {
   readonly policies?: Policies;
   /** One on a file, which is deleted at the end, unless given. */
   readonly openStore?: (options: Pick<SqliteStoreOptions, "clock" | "announcements">) => Store;
+  /** Tokens of the model's window, at the double and, unless `isWindowKnown` is false, here. */
+  readonly window?: number;
+  readonly isWindowKnown?: boolean;
   /** Ids count from here, so that they do not meet those of a log that was recorded. */
   readonly firstId?: number;
 }): Promise<BrainWorld> {
@@ -82,7 +86,11 @@ export async function createBrainWorld(options: {
   const openStore =
     options.openStore ?? ((rest) => openSqliteStore({ dataFolder: folder, ...rest }));
   const store = openStore({ clock, announcements });
-  const api = await startMessagesApi({ script: options.script });
+  const { window, isWindowKnown = true } = options;
+  const api = await startMessagesApi({
+    script: options.script,
+    ...(window !== undefined && { contextTokens: window }),
+  });
   const hands = new MemoryHands({ tools: options.tools });
   let ids = options.firstId ?? 0;
   const deps: DriveDeps = {
@@ -93,7 +101,7 @@ export async function createBrainWorld(options: {
     clock,
     prices: options.prices ?? NO_PRICES,
     policies: options.policies ?? DEFAULT_POLICIES,
-    findModel: () => undefined,
+    findModel: () => (window !== undefined && isWindowKnown ? modelWithWindow(window) : undefined),
     toolsOf: () => (options.offered ?? TOOLS).flatMap((name) => testTool(name) ?? []),
     random: () => 0,
     newId: (prefix) => {
@@ -122,6 +130,27 @@ export async function createBrainWorld(options: {
       rmSync(folder, { recursive: true });
       // Also where the harness recovered: a context that a real API would refuse is a bug.
       if (api.refusals.length > 0) throw new Error(JSON.stringify(api.refusals));
+    },
+  };
+}
+
+function modelWithWindow(max_input_tokens: number): OfferedModel {
+  return {
+    aliases: [],
+    hasFastMode: false,
+    info: {
+      id: "claude-opus-5-5",
+      type: "model",
+      display_name: "Double",
+      created_at: "2026-01-01T00:00:00Z",
+      line: null,
+      lifecycle: "active",
+      deprecated_at: null,
+      retires_at: null,
+      max_input_tokens,
+      max_tokens: null,
+      allowed_fallback_models: null,
+      capabilities: null,
     },
   };
 }

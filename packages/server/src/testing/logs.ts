@@ -4,7 +4,7 @@ import { requestEnded } from "../core/harness/request-end.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import type { ModelBlock } from "../core/ports/model.ts";
 import { NO_PRICES } from "../core/pricing/price-list.ts";
-import type { EventDraft, InboxEvent, LogEvent } from "../core/session/log-event.ts";
+import type { Compaction, EventDraft, InboxEvent, LogEvent } from "../core/session/log-event.ts";
 import type { OfferedTool } from "../core/tools/offered-tools.ts";
 
 /** Logs made by hand, with ids that count, for tests of what is pure. */
@@ -103,6 +103,13 @@ export function testTool(name: string): OfferedTool | undefined {
   if (name.startsWith("client_")) return { runBy: "client", definition };
   const policy = POLICIES.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "always_allow";
   return { runBy: "hands", policy, definition };
+}
+
+/** A compaction of a whole log, with what is given instead. */
+export function compactionBody(given: Partial<Compaction>): Compaction {
+  const summary = [text("a summary")];
+  const usual = { how: "summary", summary, input: [], kept_from: 1 } as const;
+  return { ...usual, tokens_before: 100, tokens_after: 10, ...given };
 }
 
 export function requestLost(drafting: Drafting, requestId = "start_1"): EventDraft {

@@ -91,7 +91,11 @@ export function mortalHands(hands: Hands, mortal: Mortal): Hands {
 }
 
 export function mortalModel(model: Model, mortal: Mortal): Model {
+  const { count } = model;
   return {
+    ...(count !== undefined && {
+      count: (request, signal) => mortal.outside("count", () => count.call(model, request, signal)),
+    }),
     respond: (request, observer, signal) =>
       mortal.outside("model", () => model.respond(request, observer, signal)),
   };

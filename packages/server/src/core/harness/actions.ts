@@ -11,6 +11,10 @@ export type Action =
   | { readonly kind: "call_model"; readonly id: string; readonly request: OpenRequest }
   /** Have the calls of the response that is held judged. */
   | { readonly kind: "judge_calls"; readonly id: string }
+  /** Have somebody count how large the context is. */
+  | { readonly kind: "count_context"; readonly id: string }
+  /** Leave the older part of the context out, without a summary. */
+  | { readonly kind: "cut_context"; readonly id: string }
   /** Find out where the call will run, and journal that before it is sent. */
   | { readonly kind: "start_call"; readonly id: string; readonly callId: string }
   /** Send the call, or re-attach to it, and wait for its result. */
@@ -35,6 +39,12 @@ export type Action =
 export type Step =
   /** Take up what waits in the inbox and start a model request with it. */
   | { readonly type: "ask"; readonly attempt: number }
+  /** Take up what waits in the inbox, and nothing more. */
+  | { readonly type: "take_up" }
+  /** Start a request for a summary of the older part of the context. */
+  | { readonly type: "ask_summary"; readonly attempt: number }
+  /** The context was compacted as often as it may be without the model saying anything. */
+  | { readonly type: "exceed_compactions" }
   /** Answer calls that policy or the user refused. */
   | { readonly type: "refuse_calls"; readonly callIds: readonly string[] }
   /** A call that was waited for may run. */

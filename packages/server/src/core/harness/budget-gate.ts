@@ -6,6 +6,9 @@ import type { Action, Step } from "./actions.ts";
 /** The steps that a model request follows. Those of a request that runs are none: it is not stopped. */
 const ASKS_MODEL: Readonly<Record<Step["type"], boolean>> = {
   ask: true,
+  take_up: true,
+  ask_summary: true,
+  exceed_compactions: false,
   refuse_calls: false,
   resume: false,
   require_action: false,

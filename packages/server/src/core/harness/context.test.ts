@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   committed,
+  compactionBody,
   requestLost,
   responded,
   startedTurn,
@@ -128,12 +129,12 @@ describe("contextMessages", () => {
 
   test("begins at the last compaction", () => {
     const drafting = testDrafting();
+    const before = [...startedTurn(drafting), ...responded(drafting, [text("long story")])];
     const log = [
-      ...startedTurn(drafting),
-      ...responded(drafting, [text("long story")]),
+      ...before,
       draft(drafting, "agent.thread_context_compacted", {
         public: {},
-        private: { summary: [text("a summary")] },
+        private: compactionBody({ summary: [text("a summary")], kept_from: before.length + 1 }),
       }),
       userMessage(drafting, "go on"),
     ];

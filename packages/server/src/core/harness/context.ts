@@ -26,9 +26,18 @@ export const CONTEXT_TYPES = [
  * response is there whole or not at all, and thinking goes back byte for byte.
  */
 export function contextMessages(events: readonly LogEvent[]): readonly ModelMessage[] {
-  const from = events.findLastIndex((event) => event.type === "agent.thread_context_compacted");
-  const relevant = from < 0 ? events : events.slice(from);
-  return withUsableCalls(merged(exchanges(relevant).flatMap(exchangeMessages)));
+  return withUsableCalls(merged(exchanges(sinceCompaction(events)).flatMap(exchangeMessages)));
+}
+
+/** The last compaction first, then what it kept and what came after it. */
+function sinceCompaction(events: readonly LogEvent[]): readonly LogEvent[] {
+  const last = events.findLast((event) => event.type === "agent.thread_context_compacted");
+  if (last === undefined) return events;
+  const { kept_from } = last.private;
+  const kept = events.filter(({ seq, type }) => {
+    return seq >= kept_from && type !== "agent.thread_context_compacted";
+  });
+  return [last, ...kept];
 }
 
 /** A model response with its results, or input of the user. */
@@ -58,7 +67,10 @@ function exchanges(events: readonly LogEvent[]): readonly Exchange[] {
         list.push({ kind: "input", blocks: event.public.content.map(toModelBlock) });
         break;
       case "agent.thread_context_compacted":
-        list.push({ kind: "input", blocks: event.private.summary });
+        list.push({
+          kind: "input",
+          blocks: [...event.private.summary, ...event.private.input],
+        });
         break;
       case "drover.forked":
         if (event.private.note !== null) {
@@ -124,7 +136,7 @@ function exchangeMessages(exchange: Exchange): readonly ModelMessage[] {
 }
 
 /** Wire content is Messages API content; only characters that JSON cannot carry are replaced. */
-function toModelBlock(block: MessageBlock): ModelBlock {
+export function toModelBlock(block: MessageBlock): ModelBlock {
   return tamed(block);
 }
 

@@ -17,6 +17,7 @@ const ERROR_TYPE: Record<ModelFailureKind, TurnError["type"]> = {
   billing: "billing_error",
   connection: "model_request_failed_error",
   request_failed: "model_request_failed_error",
+  prompt_too_long: "model_request_failed_error",
   aborted: "model_request_failed_error",
 };
 

@@ -24,10 +24,24 @@ export function modelRequest(
   tools: readonly ModelTool[],
   policies: Policies,
 ): ModelRequest {
+  return marked(unmarkedRequest(session, events, tools, policies), policies);
+}
+
+/** The same with marks for the prompt cache, if there are to be any. */
+export function marked(request: ModelRequest, policies: Policies): ModelRequest {
+  return worksAround(policies, "prompt_cache", request.model) ? withCacheMarks(request) : request;
+}
+
+export function unmarkedRequest(
+  session: SessionRecord,
+  events: readonly LogEvent[],
+  tools: readonly ModelTool[],
+  policies: Policies,
+): ModelRequest {
   const { model } = session.agent;
   const messages = contextMessages(events);
   const takesEffort = !worksAround(policies, "effort_left_out", model.id);
-  const request: ModelRequest = {
+  return {
     model: model.id,
     system: systemBlocks(session, tools.length > 0),
     messages,
@@ -36,7 +50,6 @@ export function modelRequest(
     ...(model.effort !== undefined && takesEffort && { effort: model.effort.type }),
     ...(model.speed !== undefined && { speed: model.speed }),
   };
-  return worksAround(policies, "prompt_cache", model.id) ? withCacheMarks(request) : request;
 }
 
 function hasCall({ content }: ModelMessage): boolean {

@@ -2,19 +2,25 @@ import type { InboxEvent } from "../session/log-event.ts";
 import type { OpenCall, OpenRequest, SessionState, ThreadState } from "../session/state.ts";
 import { isTurnOpen, threadState } from "../session/state.ts";
 import type { Action, Step } from "./actions.ts";
+import { compactionActions } from "./next-compaction.ts";
 import { callActions } from "./open-calls.ts";
 import type { Policies } from "./policies.ts";
+import type { ModelLimits } from "./room.ts";
+
+export type FindLimits = () => ModelLimits | undefined;
 
 /**
  * The set of actions that should be in flight for the thread, decided from the log and the waiting
  * input alone. An `append` comes alone: once it is in the log, ask again. Empty means that the thread
- * waits for its user.
+ * waits for its user. `limitsOf` is only asked before a model request; where it knows none, no context
+ * is ever compacted.
  */
 export function nextActions(
   state: SessionState,
   threadId: string,
   inbox: readonly InboxEvent[],
   policies: Policies,
+  limitsOf: FindLimits = () => undefined,
 ): readonly Action[] {
   const thread = threadState(state, threadId);
   if (state.status === "terminated" || thread.status === "terminated") return [];
@@ -26,7 +32,7 @@ export function nextActions(
     return [requestAction(thread.request)];
   }
   if (thread.calls.some((call) => !call.answered)) return callActions(state, thread);
-  return turnStep(state, thread, inbox, policies);
+  return turnStep(state, thread, inbox, { policies, limitsOf });
 }
 
 /** A response that is held is not asked for again: its calls are judged. */
@@ -69,7 +75,7 @@ function turnStep(
   state: SessionState,
   thread: ThreadState,
   inbox: readonly InboxEvent[],
-  policies: Policies,
+  { policies, limitsOf }: { policies: Policies; limitsOf: FindLimits },
 ): readonly Action[] {
   const hasInput = inbox.some((event) => event.type === "user.message");
   const isFailed = thread.ending?.stop_reason.type === "retries_exhausted";
@@ -80,6 +86,10 @@ function turnStep(
   }
   if (thread.pending || hasInput) {
     if (thread.rounds >= policies.roundsMax) return append({ type: "exceed_rounds" });
+    const limits = limitsOf();
+    const compaction =
+      limits === undefined ? undefined : compactionActions(thread, inbox, policies, limits);
+    if (compaction !== undefined) return compaction;
     return append({ type: "ask", attempt: thread.failures + 1 });
   }
   const isOpen = isTurnOpen(thread) || state.status !== "idle";

@@ -4,6 +4,14 @@ import { WORKAROUND_NAMES, type WorkaroundName } from "./workarounds.ts";
 export interface Policies {
   /** Model requests in one turn; a loop that never ends is ended with a visible error. */
   readonly roundsMax: number;
+  /** Compactions in a row, without a response in between, before the turn is given up. */
+  readonly compactionsMax: number;
+  /** Requests for a summary that brought none, before the older part is cut off without one. */
+  readonly summariesMax: number;
+  /** Output tokens of a summary. */
+  readonly summaryTokens: number;
+  /** A compaction that frees less than this share of the prompt, and not enough, was useless. */
+  readonly freedShareMin: number;
   /** Failed model requests in a row before the turn is given up. */
   readonly attemptsMax: number;
   /** Milliseconds before the second attempt; doubled for each further one. */
@@ -33,6 +41,10 @@ export interface Policies {
 
 export const DEFAULT_POLICIES: Policies = {
   roundsMax: 500,
+  compactionsMax: 3,
+  summariesMax: 3,
+  summaryTokens: 8_000,
+  freedShareMin: 0.1,
   attemptsMax: 6,
   backoffMs: 1_000,
   backoffMaxMs: 60_000,

@@ -9,6 +9,7 @@ import {
   threadState,
 } from "../session/state.ts";
 import type { Step } from "./actions.ts";
+import { compactionLimitReached } from "./compaction.ts";
 import {
   type Drafting,
   draft,
@@ -41,6 +42,15 @@ export function stepDrafts(
       return runningDrafts(state, drafting);
     case "require_action":
       return idleDrafts(requiredAction(threadState(state, drafting.threadId)), state, drafting);
+    case "take_up":
+      return takeUp(state, inbox, drafting);
+    case "ask_summary":
+      return [
+        ...runningDrafts(state, drafting),
+        requestStarted(drafting, { attempt: step.attempt, purpose: "compaction" }),
+      ];
+    case "exceed_compactions":
+      return [compactionLimitReached(drafting)];
     case "interrupt_open":
       return interruptOpen(step, state, drafting);
     case "interrupt":
@@ -81,19 +91,36 @@ function ask(
   inbox: readonly InboxEvent[],
   drafting: Drafting,
 ): readonly EventDraft[] {
+  // With an interrupt right behind the input nothing is asked: the next decision ends the turn.
+  const isInterrupted = inbox.some((event) => event.type === "user.interrupt");
+  return [
+    ...takeUp(state, inbox, drafting),
+    ...(isInterrupted ? [] : [requestStarted(drafting, { attempt })]),
+  ];
+}
+
+function takeUp(
+  state: SessionState,
+  inbox: readonly InboxEvent[],
+  drafting: Drafting,
+): readonly EventDraft[] {
   const interruptAt = inbox.find((event) => event.type === "user.interrupt")?.arrival ?? Infinity;
   const input = inbox.filter((event) => event.arrival < interruptAt);
-  const start = draft(drafting, "span.model_request_start", {
+  return [...runningDrafts(state, drafting), ...input.map(taken)];
+}
+
+function requestStarted(
+  drafting: Drafting,
+  { attempt, purpose }: { attempt: number; purpose?: "compaction" },
+): EventDraft {
+  return draft(drafting, "span.model_request_start", {
     public: {},
-    private: { model: drafting.model.id, attempt },
+    private: {
+      model: drafting.model.id,
+      attempt,
+      ...(purpose !== undefined && { purpose }),
+    },
   });
-  // With an interrupt right behind the input nothing is asked: the next decision ends the turn.
-  const isInterrupted = interruptAt !== Infinity;
-  return [
-    ...runningDrafts(state, drafting),
-    ...input.map(taken),
-    ...(isInterrupted ? [] : [start]),
-  ];
 }
 
 function interruptOpen(

@@ -44,6 +44,12 @@ export const WORKAROUNDS = [
     why: "Models end a turn without a word, most often after a tool's result; without this the turn ends there.",
     models: /(?:)/,
   },
+  {
+    name: "compaction",
+    does: "Replaces the older part of a conversation by a summary when the next request would not fit.",
+    why: "A model reads only so much at once, and refuses a prompt that is longer.",
+    models: /(?:)/,
+  },
 ] as const satisfies readonly Workaround[];
 
 export type WorkaroundName = (typeof WORKAROUNDS)[number]["name"];

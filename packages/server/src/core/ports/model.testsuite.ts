@@ -140,6 +140,7 @@ export function testModel(open: () => Promise<ModelFixture>): void {
       ["billing", false],
       ["connection", true],
       ["request_failed", false],
+      ["prompt_too_long", false],
     ])("tells a failure of the kind %s by its outcome", async (fail, retryable) => {
       const { ask, request } = await start();
       const outcome = await ask(request([{ say: "never said", fail }]));

@@ -33,6 +33,8 @@ export interface ModelRequest {
   readonly max_tokens: number;
   readonly effort?: Effort;
   readonly speed?: "standard" | "fast";
+  /** `compaction`: a summary is asked for. For models that follow a script; others are told in words. */
+  readonly purpose?: "compaction";
 }
 
 /**
@@ -71,6 +73,8 @@ export type ModelFailureKind =
   | "connection"
   /** The API answered with another error; `retryable` says whether asking again may help. */
   | "request_failed"
+  /** The prompt does not fit the model: never retryable as it is. */
+  | "prompt_too_long"
   | "aborted";
 
 export interface UnreadableInput {
@@ -108,12 +112,18 @@ export type ModelOutcome =
       readonly message: string;
       readonly retryable: boolean;
       readonly retryAfterMs?: number;
-      /** The conversation does not fit into the model's context: asking again as it is is no use. */
-      readonly contextExceeded?: true;
+      /** Tokens of the model's window, where a `prompt_too_long` tells it. */
+      readonly windowTokens?: number;
       readonly usage?: ModelUsage;
     };
 
 export interface Model {
+  /**
+   * How many tokens the prompt of a request is, counted by who runs the model; undefined if that
+   * cannot be found out, now or ever. Never rejects. Absent: nobody can be asked.
+   */
+  count?(request: ModelRequest, signal: AbortSignal): Promise<number | undefined>;
+
   /**
    * Asks for one response. Never rejects: every failure of the world is an outcome. A stream that is
    * silent for longer than the adapter's limit is cut and is a `connection` failure; an aborted

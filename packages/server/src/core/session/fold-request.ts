@@ -29,7 +29,14 @@ export function foldRequestEvent(
 ): SessionState {
   switch (draft.type) {
     case "span.model_request_start": {
-      const request = { id: draft.id, attempt: draft.private.attempt, calls: [], held: null };
+      const { attempt, purpose } = draft.private;
+      const request: OpenRequest = {
+        id: draft.id,
+        attempt,
+        purpose: purpose ?? "turn",
+        calls: [],
+        held: null,
+      };
       return withThread(state, draft.thread_id, { ...thread, request, retry: null });
     }
     case "span.model_request_end":
@@ -57,8 +64,11 @@ function requestEnded(
     return { ...thread, request: null };
   }
   if (draft.private.outcome === "failed") {
+    // Asked for too much, or a summary that came out empty: that is met by another request.
+    if (draft.private.reason !== undefined) return { ...thread, request: null };
     return { ...thread, request: null, failures: thread.failures + 1 };
   }
+  if (thread.request.purpose === "compaction") return { ...thread, request: null, failures: 0 };
   return responded(thread, thread.request, draft.private);
 }
 

@@ -1,5 +1,6 @@
 import { unreachable } from "../errors.ts";
 import { foldAccount } from "./fold-account.ts";
+import { foldContext } from "./fold-context.ts";
 import { foldRequestEvent } from "./fold-request.ts";
 import { foldToolEvent } from "./fold-tools.ts";
 import { foldTurnEvent } from "./fold-turn.ts";
@@ -26,7 +27,12 @@ export function foldDraft(
   now: string,
   seq: number = state.seq,
 ): SessionState {
-  return foldAccount(foldControl(state, draft, seq), draft, now);
+  const before = threadState(state, draft.thread_id);
+  const context = foldContext(before, draft);
+  const after = foldControl(state, draft, seq);
+  const thread = { ...threadState(after, draft.thread_id), context };
+  const isSame = context === before.context;
+  return foldAccount(isSame ? after : withThread(after, draft.thread_id, thread), draft, now);
 }
 
 function foldControl(state: SessionState, draft: EventDraft, seq: number): SessionState {
@@ -46,8 +52,6 @@ function foldControl(state: SessionState, draft: EventDraft, seq: number): Sessi
     case "user.tool_confirmation":
     case "drover.call_started":
       return withThread(state, draft.thread_id, foldToolEvent(thread, draft));
-    case "agent.thread_context_compacted":
-      return withThread(state, draft.thread_id, { ...thread, contextSeq: seq });
     case "user.message":
     case "system.message":
     case "user.interrupt":
@@ -72,6 +76,8 @@ function foldControl(state: SessionState, draft: EventDraft, seq: number): Sessi
     case "session.deleted":
     case "drover.budget_set":
     case "drover.forked":
+    case "agent.thread_context_compacted":
+    case "drover.context_counted":
       return state;
     default:
       return unreachable(draft);

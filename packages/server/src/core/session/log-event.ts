@@ -64,10 +64,9 @@ export interface EventBodies {
   "agent.tool_use": Entry<Shown<"agent.tool_use">, ModelOrigin>;
   "agent.tool_result": Entry<Shown<"agent.tool_result">, ResultOrigin>;
   "agent.custom_tool_use": Entry<Shown<"agent.custom_tool_use">, ModelOrigin>;
-  /** `summary` stands for everything before it when the context is built. */
-  "agent.thread_context_compacted": Entry<Empty, { readonly summary: readonly ModelBlock[] }>;
   /** `hour_price`: picodollars for an hour of the run that begins, as decimal text. */
   "session.status_running": Entry<Empty, { readonly hour_price?: string }>;
+  "agent.thread_context_compacted": Entry<Empty, Compaction>;
   "session.status_rescheduled": Entry<Empty>;
   "session.status_idle": Entry<Shown<"session.status_idle">>;
   "session.status_terminated": Entry<Empty>;
@@ -79,7 +78,7 @@ export interface EventBodies {
   "session.updated": Entry<Shown<"session.updated">>;
   "session.usage": Entry<Shown<"session.usage">>;
   "session.deleted": Entry<Empty>;
-  "span.model_request_start": Entry<Empty, { readonly model: string; readonly attempt: number }>;
+  "span.model_request_start": Entry<Empty, RequestStart>;
   "span.model_request_end": Entry<Shown<"span.model_request_end">, RequestEnd>;
   /** A response whose calls have to be judged before its events can say what may run. */
   "drover.response_held": Entry<Empty, HeldResponse>;
@@ -94,6 +93,8 @@ export interface EventBodies {
   "drover.forked": Entry<Empty, ForkOrigin>;
   /** What the session may consume, from its creation on. */
   "drover.budget_set": Entry<Empty, { readonly budget: Budget }>;
+  /** What an API said of the size of the context as it was; null if it could not be asked. */
+  "drover.context_counted": Entry<Empty, { readonly tokens: number | null }>;
   /** The turn goes on at `at_ms` (milliseconds since 1970). */
   "drover.retry_scheduled": Entry<
     Empty,
@@ -116,6 +117,7 @@ export interface ForkOrigin {
   /** What the model is told of it; null if it has nothing to know. */
   readonly note: string | null;
 }
+
 /** Why a turn goes on after a response that brought it no further. */
 export type GoOn =
   /** The model has more to say. */
@@ -158,9 +160,35 @@ export interface JudgedCalls {
 /** What a judge said to one call, in the contract's words; reason codes are an open set. */
 export type Judgement = Extract<ToolEvaluation, { type: "auto" }>["evaluated_permission"];
 
+export interface RequestStart {
+  readonly model: string;
+  readonly attempt: number;
+  /** `turn` unless given. */
+  readonly purpose?: "compaction";
+}
+
+/** What the older part of a context is replaced by. */
+export interface Compaction {
+  /** `summary`: a model wrote it. `cut`: nobody could be asked. */
+  readonly how: "summary" | "cut";
+  /** Stands for everything before `kept_from`. */
+  readonly summary: readonly ModelBlock[];
+  /** The newest input before `kept_from`, as it was, if what came of it goes on after. */
+  readonly input: readonly ModelBlock[];
+  /** `seq` of the first event that is sent as it is. */
+  readonly kept_from: number;
+  /** Estimates of the messages alone. */
+  readonly tokens_before: number;
+  readonly tokens_after: number;
+}
+
 /** How a model request ended. */
 export interface RequestEnd {
   readonly outcome: "response" | "failed" | "interrupted" | "lost";
+  /** Why another request is to be made instead, where there is such a reason. */
+  readonly reason?: "prompt_too_long" | "no_summary";
+  /** Tokens of the model's window, where the refusal told it. */
+  readonly window_tokens?: number;
   readonly stop_reason?: string | null;
   /** Set where the model is asked again at once, without anything new for it. */
   readonly go_on?: GoOn;

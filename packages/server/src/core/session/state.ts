@@ -2,6 +2,7 @@ import type { Budget, StopDetails, StopReason } from "@drover/api";
 import type { ModelUsage } from "../ports/model.ts";
 import type { SessionStatus } from "../ports/sessions.ts";
 import { type Account, EMPTY_ACCOUNT } from "./account.ts";
+import { type ContextState, NEW_CONTEXT } from "./context-state.ts";
 
 /**
  * Control state: what the log says the session is in the middle of. Everything the next decision
@@ -43,8 +44,6 @@ export interface ThreadState {
   readonly rounds: number;
   /** How the turn ends once nothing is open; set by what ended it. */
   readonly ending: Ending | null;
-  /** `seq` of the last compaction: the context begins there. 0 for the whole log. */
-  readonly contextSeq: number;
   /** What it has used itself; the session's running time costs nothing here. */
   readonly account: Account;
   /**
@@ -52,12 +51,15 @@ export interface ThreadState {
    * from when that changes until it runs again.
    */
   readonly hold: "held" | "released" | null;
+  readonly context: ContextState;
 }
 
 export interface OpenRequest {
   /** Id of its `span.model_request_start`. */
   readonly id: string;
   readonly attempt: number;
+  /** `compaction`: the response is a summary, and no part of the conversation. */
+  readonly purpose: "turn" | "compaction";
   /** Calls of its response so far; they count once the response's end is in the log. */
   readonly calls: readonly OpenCall[];
   /** Set once its response is there and is kept back until its calls are judged. */
@@ -106,9 +108,9 @@ export const IDLE_THREAD: ThreadState = {
   goOns: 0,
   rounds: 0,
   ending: null,
-  contextSeq: 0,
   account: EMPTY_ACCOUNT,
   hold: null,
+  context: NEW_CONTEXT,
 };
 
 export const NEW_SESSION: SessionState = {

@@ -1,4 +1,4 @@
-import { EVENT_VERSION, type EventType, type LogEvent } from "./log-event.ts";
+import { type Compaction, EVENT_VERSION, type EventType, type LogEvent } from "./log-event.ts";
 
 /** An event as it was written, by this version or an earlier one. */
 export interface StoredEvent {
@@ -46,6 +46,7 @@ const KNOWN: Readonly<Record<EventType, true>> = {
   "drover.budget_set": true,
   "drover.call_started": true,
   "drover.forked": true,
+  "drover.context_counted": true,
   "drover.retry_scheduled": true,
 };
 
@@ -54,10 +55,20 @@ const KNOWN: Readonly<Record<EventType, true>> = {
  * that a newer version wrote: to read past it would be to decide on half a history.
  */
 export function upcast(stored: StoredEvent): LogEvent {
-  if (isCurrent(stored)) return stored;
+  if (isCurrent(stored)) return completed(stored);
   throw new Error(
     `event ${stored.id} (${stored.type}, version ${stored.v}) was not written by this version of Drover or an earlier one; start a newer Drover on this data`,
   );
+}
+
+/** What was written before it could be said where the kept part begins stands for all before it. */
+function completed(event: LogEvent): LogEvent {
+  if (event.type !== "agent.thread_context_compacted") return event;
+  const given: Partial<Compaction> = event.private;
+  if (given.kept_from !== undefined) return event;
+  const { summary } = event.private;
+  const usual = { how: "summary", input: [], tokens_before: 0, tokens_after: 0 } as const;
+  return { ...event, private: { ...usual, summary, kept_from: event.seq } };
 }
 
 function isCurrent(stored: StoredEvent): stored is LogEvent {

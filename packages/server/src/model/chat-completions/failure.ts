@@ -1,8 +1,8 @@
 import { APIConnectionError, APIError } from "openai";
 import type { ModelFailureKind, ModelOutcome } from "../../core/ports/model.ts";
 import { isRecord } from "../../lib/is-record.ts";
-import { saysContextExceeded } from "../context-exceeded.ts";
-import { causes, type FailureContext, retryAfter } from "../model-failure.ts";
+import { tooLongPrompt } from "../context-exceeded.ts";
+import { causes, type FailureContext, retryAfter, TOO_LONG } from "../model-failure.ts";
 import { StreamError } from "../response-builder.ts";
 
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
@@ -65,8 +65,9 @@ function apiFailure(
   const status: number | undefined = error.status;
   const said = messageOf(error.error) ?? messageIn(errorBody) ?? error.message;
   const code = codeOf(error.error);
-  const doesNotFit = code === "context_length_exceeded" || saysContextExceeded(status, said);
-  const meaning = doesNotFit ? REFUSED : meaningOf(status ?? statusIn(code), code);
+  const tooLong =
+    tooLongPrompt(status, said) ?? (code === "context_length_exceeded" ? {} : undefined);
+  const meaning = tooLong === undefined ? meaningOf(status ?? statusIn(code), code) : TOO_LONG;
   const message =
     status === undefined
       ? `The model API ended its response with an error: ${said}`
@@ -74,7 +75,7 @@ function apiFailure(
   const retryAfterMs = retryAfter(error.headers ?? undefined);
   return {
     ...failure(meaning, message, context),
-    ...(doesNotFit && { contextExceeded: true }),
+    ...tooLong,
     ...(meaning.retryable && retryAfterMs !== undefined && { retryAfterMs }),
   };
 }

@@ -27,6 +27,11 @@ const FAULTS: Readonly<Record<NonNullable<WantedAnswer["fail"]>, Fault>> = {
   billing: { type: "status", status: 402 },
   connection: { type: "cut", afterEvents: 3 },
   request_failed: { type: "status", status: 400 },
+  prompt_too_long: {
+    type: "status",
+    status: 400,
+    message: "This model's maximum context length is 4097 tokens.",
+  },
 };
 
 const BASH: ModelTool = { name: "bash", description: "runs", input_schema: { type: "object" } };
@@ -213,12 +218,12 @@ describe("ChatCompletionsModel", () => {
     [
       "a prompt that is too long, by its code",
       { ...status(400), error_type: "context_length_exceeded" },
-      { kind: "request_failed", retryable: false, contextExceeded: true },
+      { kind: "prompt_too_long", retryable: false },
     ],
     [
       "a prompt that is too long, by its words",
       { ...status(400), message: "the request exceeds the available context size. try again" },
-      { retryable: false, contextExceeded: true },
+      { kind: "prompt_too_long", retryable: false },
     ],
     [
       "an error in words of its own",
