@@ -14,22 +14,22 @@ import { text } from "./text.ts";
 /** Sessions made from the log of another one: beyond the contract, under `/v1/drover`. */
 
 const titleMax = 2048;
+const replayRequestsMax = 500;
+
+/** As those of a new session. */
+const AgentOverrides = z.strictObject({
+  model: ModelConfigParams.optional(),
+  system: text(systemMax).nullish(),
+  tools: ToolsParams.nullish(),
+  mcp_servers: McpServersParams.nullish(),
+});
 
 /** Without `event_id`, all of the log. What is left out is as the other session has it. */
 export const SessionForkParams = z.strictObject({
   event_id: Id.nullish(),
   title: text(titleMax).nullish(),
   metadata: Metadata.optional(),
-  /** As the overrides of a new session. */
-  agent: z
-    .strictObject({
-      model: ModelConfigParams.optional(),
-      system: text(systemMax).nullish(),
-      tools: ToolsParams.nullish(),
-      mcp_servers: McpServersParams.nullish(),
-      skills: SkillsParams.nullish(),
-    })
-    .optional(),
+  agent: AgentOverrides.extend({ skills: SkillsParams.nullish() }).optional(),
   /** `empty`: go on without the files of the other session's sandbox. */
   workspace: z.enum(["empty"]).optional(),
 });
@@ -44,5 +44,14 @@ export const SessionImportQuery = z.strictObject({
   workspace: z.enum(["empty"]).optional(),
 });
 
+/** Which requests are asked again, the first ones if there are more than `max_requests`, and of whom. */
+export const SessionReplayParams = z.strictObject({
+  agent: AgentOverrides.optional(),
+  from_event_id: Id.nullish(),
+  to_event_id: Id.nullish(),
+  max_requests: z.number().int().min(1).max(replayRequestsMax).optional(),
+});
+
 export type SessionForkParams = z.infer<typeof SessionForkParams>;
 export type SessionImportQuery = z.infer<typeof SessionImportQuery>;
+export type SessionReplayParams = z.infer<typeof SessionReplayParams>;

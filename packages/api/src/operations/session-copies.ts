@@ -1,5 +1,5 @@
 import { type Operation, object } from "../operation.ts";
-import { SessionForkParams, SessionImportQuery } from "../session-forks.ts";
+import { SessionForkParams, SessionImportQuery, SessionReplayParams } from "../session-forks.ts";
 import { Session } from "../sessions.ts";
 
 export const sessionCopyOperations: readonly Operation[] = [
@@ -9,6 +9,13 @@ export const sessionCopyOperations: readonly Operation[] = [
     path: "/v1/drover/sessions/{session_id}/fork",
     body: SessionForkParams,
     answer: object(Session),
+  },
+  {
+    id: "drover.sessions.replay",
+    method: "POST",
+    path: "/v1/drover/sessions/{session_id}/replay",
+    body: SessionReplayParams,
+    answer: { kind: "bytes" },
   },
   {
     id: "drover.sessions.export",

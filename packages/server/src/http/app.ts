@@ -11,6 +11,7 @@ import { createMemoryStores } from "../app/memory-stores.ts";
 import { createMemoryVersions } from "../app/memory-versions.ts";
 import type { Models } from "../app/models.ts";
 import type { Cursors } from "../app/pagination.ts";
+import type { ReplayOptions } from "../app/sessions-replay.ts";
 import { createSkillReferences } from "../app/skill-references.ts";
 import { createSkills } from "../app/skills.ts";
 import { StreamReaders } from "../app/streams-readers.ts";
@@ -60,6 +61,8 @@ export interface AppDeps {
   readonly clock: Clock;
   readonly models: Models;
   readonly prices: PriceList;
+  /** See `ReplayOptions`. */
+  readonly askModel: ReplayOptions["askModel"];
   /** Skills that are there for all workspaces. */
   readonly installedSkills: readonly InstalledSkill[];
   /** Where uploads lie while they are checked. */

@@ -26,7 +26,7 @@ import {
 } from "../store/sqlite/memory-store.testsuite.ts";
 import { createEnvelopeBox } from "../vault/envelope-box.ts";
 import { givenKeys } from "../vault/given-keys.ts";
-import { createApp } from "./app.ts";
+import { type AppDeps, createApp } from "./app.ts";
 import { listen } from "./listen.ts";
 import type { StreamLimits } from "./sse.ts";
 
@@ -67,6 +67,7 @@ export async function openWorld({
   installedSkills?: readonly InstalledSkill[];
   filesBytesMax?: number;
   egress?: Egress;
+  askModel?: AppDeps["askModel"];
   now?: () => number;
   /** Instead of the store in memory. */
   openStore?: (options: MemoryStoreOptions & { dataFolder: string }) => Store;
@@ -119,6 +120,12 @@ export async function openWorld({
     blobs,
     models: createModels([]),
     prices: { ...NO_PRICES, tokens: ({ id }) => (id === UNPRICED_MODEL ? undefined : PRICES) },
+    askModel: async () => ({
+      type: "failure",
+      kind: "connection",
+      message: "there is no model",
+      retryable: false,
+    }),
     installedSkills: [],
     scratchFolder: join(dataFolder, "scratch"),
     wakeDisposer: () => {

@@ -17,6 +17,7 @@ import { failPoint } from "../lib/fail-point.ts";
 import { newId } from "../lib/new-id.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { Models, offeredModels } from "../model/models.ts";
+import { askModel } from "../run/ask-model.ts";
 import type { DriveDeps } from "../run/deps.ts";
 import { HandDisposer } from "../run/disposer.ts";
 import { Scheduler } from "../run/scheduler.ts";
@@ -105,6 +106,7 @@ export async function compose(
       ...uploads,
       models,
       prices,
+      askModel: (asked, signal) => askModel(deps, asked, signal),
       log,
       shutdown: shutdown.signal,
       wakeDisposer: () => disposer.wake(),

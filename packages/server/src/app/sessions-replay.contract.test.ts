@@ -1,0 +1,40 @@
+import { answer, type Script, text, toolResultsOf } from "@drover/testing";
+import { describe, expect, test } from "vitest";
+import type { ModelOutcome } from "../core/ports/model.ts";
+import { RequestFinder } from "../core/replay/recorded-requests.ts";
+import { askModel } from "../run/ask-model.ts";
+import { createBrainWorld } from "../testing/brain.ts";
+import { recordedLogs } from "../testing/recorded-logs.ts";
+
+const ANSWER: Script = (request) =>
+  toolResultsOf(request).size > 0 ? answer(text("With results.")) : answer(text("Going on."));
+
+describe.each(recordedLogs())("$file", ({ log }) => {
+  test("each answered request can be asked again, and the API takes it", async () => {
+    await using brain = await createBrainWorld({ script: ANSWER, tools: {}, firstId: 1_000_000 });
+    const key = await brain.sessionWith(log);
+    const session = await brain.store.sessions.find(key);
+    if (session === undefined) throw new Error("there is no session");
+    const finder = new RequestFinder();
+    const requests = log.flatMap((event) => finder.take(event) ?? []);
+    const answered = log.filter(
+      ({ type, private: hidden }) =>
+        type === "span.model_request_end" && "outcome" in hidden && hidden.outcome === "response",
+    );
+    expect(requests).toHaveLength(answered.length);
+    const outcomes: ModelOutcome[] = [];
+    for (const { context } of requests) {
+      outcomes.push(await askModel(brain.deps, { session, context }, AbortSignal.timeout(10_000)));
+    }
+    expect(outcomes.map(({ type }) => type)).toEqual(requests.map(() => "response"));
+    expect(requests.map(({ seq }) => seq)).toEqual(
+      requests.map(({ seq }) => seq).toSorted((a, b) => a - b),
+    );
+    for (const { context, seq } of requests) {
+      expect(context.every((event) => event.seq < seq)).toBe(true);
+    }
+    // Nothing of it is in the session: its log is what it was.
+    expect(await brain.log(key)).toHaveLength(log.length);
+    expect(brain.hands.executions).toEqual([]);
+  });
+});
