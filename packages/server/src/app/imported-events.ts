@@ -2,7 +2,7 @@ import { describeProblems, SessionEvent } from "@drover/api";
 import { z } from "zod";
 import { InvalidRequestError } from "../core/errors.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
-import { privatePart } from "../core/session/private-parts.ts";
+import { privatePart, publicPart } from "../core/session/private-parts.ts";
 import { upcast } from "../core/session/upcast.ts";
 import { toWire } from "../core/session/wire.ts";
 import { EventLine } from "../core/sessions/session-file.ts";
@@ -39,6 +39,7 @@ export function importedEvent(raw: RawEvent, { threadId, after, nowMs }: LogCont
   const shown = shape === NOTHING ? event.public : toWire(event);
   const problems = [
     shape.safeParse(shown).error,
+    publicPart(event.type).safeParse(event.public).error,
     privatePart(event.type).safeParse(event.private).error,
   ].filter((one) => one !== undefined);
   for (const one of problems) throw refuse(`${event.type}: ${describeProblems(one)}`);

@@ -1,6 +1,6 @@
 import { foldDraft } from "../session/fold.ts";
 import type { EventBodies, EventDraft } from "../session/log-event.ts";
-import { type SessionState, threadState } from "../session/state.ts";
+import { isTurnOpen, type SessionState, threadState } from "../session/state.ts";
 import { type Drafting, draft } from "./drafting.ts";
 import { lostRequestDrafts } from "./failure.ts";
 import { notCarriedResult } from "./results.ts";
@@ -33,7 +33,7 @@ export function closingDrafts(state: SessionState, drafting: Drafting): Closing 
   const thread = threadState(state, drafting.threadId);
   const calls = thread.calls.filter((call) => !call.answered);
   const isOpen = thread.request !== null || calls.length > 0 || thread.pending;
-  if (!isOpen && state.status === "idle" && thread.status === "idle") return { drafts: [], state };
+  if (!isOpen && !isTurnOpen(thread) && state.status === "idle") return { drafts: [], state };
   const ends = [
     // What is open in a session that shows as idle ends in a turn, as everything does.
     ...(state.status === "idle" ? runningDrafts(state, drafting) : []),

@@ -48,6 +48,21 @@ const CHECKED: { readonly [T in EventType]?: z.ZodType } = {
     attempt: z.number().int().min(1),
   }),
   "span.model_request_end": RequestEnd,
+  "drover.response_held": z.looseObject({
+    request: z.string(),
+    response: z.looseObject({
+      type: z.literal("response"),
+      blocks: z.array(Block),
+      stop_reason: z.string().nullable(),
+      usage: Usage,
+    }),
+    preview_ids: z.array(z.string().nullable()),
+  }),
+  "drover.calls_judged": z.looseObject({
+    request: z.string(),
+    model: z.string(),
+    opinions: z.array(z.looseObject({ index: z.number().int().min(0), reason: z.string() })),
+  }),
   "drover.budget_set": z.looseObject({ budget: BudgetParams }),
   "drover.call_started": z.looseObject({
     call_id: z.string(),
@@ -65,6 +80,16 @@ const CHECKED: { readonly [T in EventType]?: z.ZodType } = {
     at_ms: z.number().int().min(0),
   }),
 };
+
+/** What the contract's own schema leaves open of what is folded. */
+const PUBLIC: { readonly [T in EventType]?: z.ZodType } = {
+  "session.updated": z.looseObject({ budget: BudgetParams.nullish() }),
+};
+
+/** The schema of what the public part must have beyond the contract's. */
+export function publicPart(type: EventType): z.ZodType {
+  return PUBLIC[type] ?? Open;
+}
 
 /** The schema of the private part of an event of this type. */
 export function privatePart(type: EventType): z.ZodType {
