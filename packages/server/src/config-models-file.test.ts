@@ -163,6 +163,11 @@ test.each([
     "line 4: models.0.parameters.stream: is set by Drover itself",
   ],
   ["an ability that there is not", "models: [{ id: a, can: { fly: true } }]", "can.fly: is not"],
+  [
+    "an end of a model that is active",
+    "models: [{ id: a, retires_at: 2026-12-01 }]",
+    "models.0.retires_at: is for a model whose lifecycle is deprecated or retired",
+  ],
   ["no room to answer", "models: [{ id: a, max_tokens: 0 }]", "models.0.max_tokens"],
 ])("a file with %s is refused by line and field", (_, text, problem) => {
   const path = modelsFile(text);

@@ -43,26 +43,36 @@ const Parameters = z
     }
   });
 
-export const ModelEntry = z.strictObject({
-  id: Id,
-  /** The name of a provider of the models file; that of the settings unless given. */
-  provider: z.string().min(1).optional(),
-  /** What the model is called there, if not by its id. */
-  model: Id.optional(),
-  display_name: z.string().min(1).max(256).optional(),
-  created_at: Day.optional(),
-  aliases: z.array(Id).max(20).default([]),
-  fast: z.boolean().default(false),
-  line: line.default(null),
-  lifecycle: lifecycle.default("active"),
-  deprecated_at: Day.optional(),
-  retires_at: Day.optional(),
-  max_input_tokens: max_input_tokens.unwrap().int().min(1).nullable().default(null),
-  max_tokens: max_tokens.unwrap().int().min(1).nullable().default(null),
-  prices: PriceSettings.optional(),
-  can: AbilitySettings.optional(),
-  parameters: Parameters.optional(),
-});
+export const ModelEntry = z
+  .strictObject({
+    id: Id,
+    /** The name of a provider of the models file; that of the settings unless given. */
+    provider: z.string().min(1).optional(),
+    /** What the model is called there, if not by its id. */
+    model: Id.optional(),
+    display_name: z.string().min(1).max(256).optional(),
+    created_at: Day.optional(),
+    aliases: z.array(Id).max(20).default([]),
+    fast: z.boolean().default(false),
+    line: line.default(null),
+    lifecycle: lifecycle.default("active"),
+    deprecated_at: Day.optional(),
+    retires_at: Day.optional(),
+    max_input_tokens: max_input_tokens.unwrap().int().min(1).nullable().default(null),
+    max_tokens: max_tokens.unwrap().int().min(1).nullable().default(null),
+    prices: PriceSettings.optional(),
+    can: AbilitySettings.optional(),
+    parameters: Parameters.optional(),
+  })
+  .superRefine(({ lifecycle: stage, ...dates }, context) => {
+    // The contract has them null for an active model.
+    const early = (["deprecated_at", "retires_at"] as const).find(
+      (name) => dates[name] !== undefined,
+    );
+    if (stage !== "active" || early === undefined) return;
+    const message = "is for a model whose lifecycle is deprecated or retired";
+    context.addIssue({ code: "custom", path: [early], message });
+  });
 
 export type ModelEntry = z.output<typeof ModelEntry>;
 

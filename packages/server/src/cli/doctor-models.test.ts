@@ -17,8 +17,8 @@ test("without an API it says which settings name one", () => {
 test("it names every provider without asking it, and never a key", () => {
   const config = withProvider("http://127.0.0.1:9/v1", { DROVER_MODEL_API_KEY: "canary-key" });
   expect(linesOf(examineModels(config))).toEqual([
-    "ok    model       default: messages at https://api.anthropic.com, with a key, 0 models",
-    "ok    model       local: chat_completions at http://127.0.0.1:9/v1, with a key, 2 models",
+    "ok    model       default: messages at https://api.anthropic.com, with a key; models by name: 0",
+    "ok    model       local: chat_completions at http://127.0.0.1:9/v1, with a key; models by name: 2",
   ]);
 });
 

@@ -1,7 +1,6 @@
 import type { Config } from "../config.ts";
 import { isRecord } from "../lib/is-record.ts";
 import { type Finding, good, limit } from "./doctor-finding.ts";
-import { failureSentence } from "./failure.ts";
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
 const ASK_MS = 10_000;
@@ -49,7 +48,8 @@ async function askOne(access: Access): Promise<Finding> {
     return limit("model", `${name}: answers, and does not list ${missing.join(", ")}`);
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    return limit("model", `${name}: ${listUrl} does not answer: ${failureSentence(cause)}`);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return limit("model", `${name}: ${listUrl} does not answer: ${reason}`);
   }
 }
 
@@ -74,7 +74,7 @@ function accesses(model: Config["model"]): readonly Access[] {
     return {
       name: provider.name,
       listUrl: isMessages ? `${base.replace(/\/v1$/, "")}/v1/models?limit=1000` : `${base}/models`,
-      text: `${provider.kind} at ${base}, ${key === undefined ? "without a key" : "with a key"}, ${modelIds.length} models`,
+      text: `${provider.kind} at ${base}, ${key === undefined ? "without a key" : "with a key"}; models by name: ${modelIds.length}`,
       headers: {
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
         ...(isMessages && { "anthropic-version": "2023-06-01" }),
