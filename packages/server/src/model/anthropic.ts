@@ -9,6 +9,7 @@ import type {
 import { isRecord } from "../lib/is-record.ts";
 import type { Secret } from "../lib/secret.ts";
 import { type FailureContext, failureOf, messageScrubber } from "./model-failure.ts";
+import { ownFetch } from "./own-fetch.ts";
 import { type ProviderRequest, revealed, UNSIGNED } from "./provider.ts";
 import { ResponseBuilder } from "./response-builder.ts";
 import { type ResponseWatch, WATCH_LIMITS, type WatchLimits } from "./response-watch.ts";
@@ -30,6 +31,7 @@ export interface AnthropicModelOptions {
 /** Models behind a Messages API: Anthropic's own, or any server that speaks it. */
 export class AnthropicModel implements Model {
   readonly #client: Anthropic;
+  readonly #fetch: typeof fetch;
   readonly #limits: WatchLimits;
   readonly #failure: FailureContext;
 
@@ -39,10 +41,11 @@ export class AnthropicModel implements Model {
     const headers = revealed(options.headers ?? {});
     const secrets = [apiKey, ...Object.values(headers)];
     this.#failure = { scrub: messageScrubber(secrets), origin: new URL(options.baseUrl).origin };
+    this.#fetch = ownFetch({ apiKey, headers });
     this.#client = new Anthropic({
       baseURL: options.baseUrl.replace(/\/+(v1\/*)?$/, ""),
       apiKey,
-      defaultHeaders: headers,
+      fetch: this.#fetch,
       maxRetries: 0,
       // The watch has the limits; this one must not be the shorter.
       timeout: this.#limits.totalMs + 1_000,
@@ -85,7 +88,7 @@ export class AnthropicModel implements Model {
   ): Promise<ModelOutcome> {
     try {
       const client = this.#client.withOptions({
-        fetch: async (url, init) => watch.counted(await fetch(url, init)),
+        fetch: async (url, init) => watch.counted(await this.#fetch(url, init)),
       });
       // `messages.create` is this call, after warnings to the console about old models.
       const { data, request_id } = await client

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { answer, startChatCompletions, startMessagesApi } from "@drover/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { loadConfig } from "../config.ts";
 import { responseOf } from "../core/ports/model.testsuite.ts";
 import type { ModelObserver, ModelRequest } from "../core/ports/model.ts";
@@ -44,6 +44,45 @@ test("every other model is asked for at the API, under the name it has there", a
     "claude-sonnet-4-6",
   ]);
   expect(api.refusals).toEqual([]);
+});
+
+test("what the clients find in the environment goes to no provider", async () => {
+  const canaries = "X-Leak: canary\nAuthorization: Bearer canary\nX-Api-Key: canary";
+  vi.stubEnv("OPENAI_CUSTOM_HEADERS", canaries);
+  vi.stubEnv("ANTHROPIC_CUSTOM_HEADERS", canaries);
+  for (const name of ["ADMIN_KEY", "API_KEY", "ORG_ID", "PROJECT_ID"]) {
+    vi.stubEnv(`OPENAI_${name}`, "canary");
+  }
+  const api = await startMessagesApi({ script: [answer("hi")] });
+  const local = await startChatCompletions({ script: [answer("hi")] });
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await local.close();
+    await api.close();
+  });
+  const config = {
+    baseUrl: api.url,
+    apiKey: new Secret(api.apiKey),
+    providers: [
+      {
+        name: "local",
+        kind: "chat_completions" as const,
+        baseUrl: local.url,
+        apiKey: new Secret(local.apiKey),
+        headers: {},
+        leaveOut: [],
+        maxTokensField: "max_tokens" as const,
+      },
+    ],
+    models: loadConfig({ DROVER_MODELS: '[{"id":"large"}]' }).model.models.map((model) => ({
+      ...model,
+      provider: "local",
+    })),
+  };
+  for (const id of ["claude-opus-5-5", "large"]) responseOf(await ask(config, id));
+  const sent = [...api.requests, ...local.requests].map(({ headers }) => headers);
+  expect(sent).toHaveLength(2);
+  expect(JSON.stringify(sent)).not.toContain("canary");
 });
 
 test("a server of one's own needs no key", async () => {

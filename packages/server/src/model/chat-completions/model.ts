@@ -1,6 +1,7 @@
 import OpenAI from "openai";
 import type { Model, ModelObserver, ModelOutcome } from "../../core/ports/model.ts";
 import { type FailureContext, messageScrubber } from "../model-failure.ts";
+import { ownFetch } from "../own-fetch.ts";
 import { type Provider, type ProviderRequest, revealed } from "../provider.ts";
 import { ResponseBuilder } from "../response-builder.ts";
 import { type ResponseWatch, WATCH_LIMITS, type WatchLimits } from "../response-watch.ts";
@@ -21,6 +22,7 @@ export interface ChatCompletionsModelOptions
 /** Models behind a chat completions API: of OpenAI's shape, by whoever speaks it. */
 export class ChatCompletionsModel implements Model {
   readonly #client: OpenAI;
+  readonly #fetch: typeof fetch;
   readonly #limits: WatchLimits;
   readonly #failure: FailureContext;
   readonly #dialect: Dialect;
@@ -39,13 +41,15 @@ export class ChatCompletionsModel implements Model {
       maxTokensField,
       ...(sendReasoningAs !== undefined && { sendReasoningAs }),
     };
+    this.#fetch = ownFetch({ apiKey, headers });
     this.#client = new OpenAI({
       baseURL: baseUrl.replace(/\/+$/, ""),
       apiKey,
       // The environment may name others, which are not this provider's.
       organization: null,
       project: null,
-      defaultHeaders: headers,
+      adminAPIKey: null,
+      fetch: this.#fetch,
       maxRetries: 0,
       // The watch has the limits; this one must not be the shorter.
       timeout: this.#limits.totalMs + 1_000,
@@ -73,7 +77,7 @@ export class ChatCompletionsModel implements Model {
     const seen: Answered = { sawDone: false, errorBody: undefined };
     try {
       const client = this.#client.withOptions({
-        fetch: async (url, init) => answered(watch.counted(await fetch(url, init)), seen),
+        fetch: async (url, init) => answered(watch.counted(await this.#fetch(url, init)), seen),
       });
       // `chat.completions.create` is this call, typed for OpenAI's own models.
       const { data, request_id } = await client
