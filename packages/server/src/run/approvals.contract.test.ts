@@ -5,7 +5,9 @@ import type { SessionKey } from "../core/ports/event-log.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { type BrainWorld, createBrainWorld } from "../testing/brain.ts";
 import { brokenLogRules, comparableLog } from "../testing/log-rules.ts";
+import { Mortal, mortalStore } from "../testing/mortal.ts";
 import { testSession } from "../testing/session.ts";
+import type { DriveDeps } from "./deps.ts";
 
 /** Three calls that ask, run and wait for the client; then an answer that says what came of them. */
 const ASKING: Script = (request) => {
@@ -227,6 +229,65 @@ describe("answers", () => {
     const log = await brain.log(key);
     expect(idles(log)).toEqual([{ type: "end_turn" }]);
     expect(runs(brain)).toEqual(["ask_write", "read"]);
+    expect(brokenLogRules(log)).toEqual([]);
+  });
+});
+
+describe("an answer that comes between a decision and its append", () => {
+  /** A driver before whose write the client posts, once the log is as wanted. */
+  const posting = (
+    brain: BrainWorld,
+    key: SessionKey,
+    post: (log: readonly LogEvent[]) => Promise<void> | undefined,
+  ) => {
+    let isPosted = false;
+    const store: DriveDeps["store"] = {
+      ...mortalStore(brain.store, new Mortal(0)),
+      write: async (work) => {
+        const posted = isPosted ? undefined : post(await brain.log(key));
+        isPosted ||= posted !== undefined;
+        await posted;
+        return await brain.store.write(work);
+      },
+    };
+    return { ...brain.deps, store };
+  };
+  const isStarted = ({ type }: LogEvent) => type === "drover.call_started";
+
+  test("is not waited for", async () => {
+    await using brain = await world((request) =>
+      toolResultsOf(request).size > 0
+        ? answer(text("Done."))
+        : answer(toolCall("read"), toolCall("client_weather")),
+    );
+    const key = await brain.newSession();
+    await brain.send(key, "Go.");
+    const deps = posting(brain, key, (log) =>
+      log.some(isStarted) ? brain.post(key, result(callIds(log)[1] ?? "")) : undefined,
+    );
+    await brain.run(0, deps);
+    const log = await brain.log(key);
+    expect(types(log)).toContain("user.custom_tool_result");
+    expect(idles(log)).toEqual([{ type: "end_turn" }]);
+    expect(brokenLogRules(log)).toEqual([]);
+  });
+
+  test("is not answered once more for an interrupt", async () => {
+    await using brain = await world();
+    const key = await started(brain);
+    const [, , weather = ""] = callIds(await brain.log(key));
+    await brain.post(key, { type: "user.interrupt" });
+    let writes = 0;
+    const deps = posting(brain, key, () => {
+      writes += 1;
+      // After the leases are taken over and the session is claimed.
+      return writes === 3 ? brain.post(key, result(weather)) : undefined;
+    });
+    await brain.run(0, deps);
+    const log = await brain.log(key);
+    const results = log.filter(({ type }) => type === "user.custom_tool_result");
+    expect(results.map(({ private: origin }) => origin)).toEqual([{}]);
+    expect(idles(log).at(-1)).toEqual({ type: "end_turn" });
     expect(brokenLogRules(log)).toEqual([]);
   });
 });
