@@ -20,6 +20,8 @@ export interface ConfiguredProvider {
   readonly apiKey?: Secret;
   /** Sent with every request; a value may be a secret. */
   readonly headers: Readonly<Record<string, Secret>>;
+  /** Milliseconds without a byte after which an answer is cut; as for all, unless given. */
+  readonly silenceMs?: number;
   /** Parameters that a chat completions API refuses. */
   readonly leaveOut: readonly ("stream_options" | "parallel_tool_calls" | "max_tokens")[];
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
@@ -83,6 +85,7 @@ function configuredProvider(
     baseUrl,
     ...(key !== undefined && { apiKey: secret(key, "api_key") }),
     headers: Object.fromEntries(headers),
+    ...(provider.silence_ms !== undefined && { silenceMs: provider.silence_ms }),
     leaveOut: isChat ? provider.leave_out : [],
     maxTokensField: isChat ? provider.max_tokens_field : "max_tokens",
     ...(sendReasoningAs !== undefined && { sendReasoningAs }),

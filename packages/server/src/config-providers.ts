@@ -46,6 +46,7 @@ const common = {
     .refine(isBare, { error: "must have no user, password, query or fragment" }),
   api_key: SecretPlace.optional(),
   headers: z.record(HeaderName, HeaderValue).default({}),
+  silence_ms: z.number().int().min(100).max(3_600_000).optional(),
 };
 
 /** What a server of the chat completions API may refuse to take, and can do without. */

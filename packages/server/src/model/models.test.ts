@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { answer, startChatCompletions, startMessagesApi } from "@drover/testing";
+import { answer, failing, startChatCompletions, startMessagesApi } from "@drover/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { loadConfig } from "../config.ts";
 import { responseOf } from "../core/ports/model.testsuite.ts";
@@ -127,6 +127,20 @@ test("a model of a provider is asked for there, by its name and within its limit
   });
   expect([...local.refusals, ...api.refusals]).toEqual([]);
   expect(await ask(model, "nobody's")).toMatchObject({ kind: "request_failed", retryable: false });
+});
+
+test("a provider may be silent for as long as the file says, and no longer", async () => {
+  const silent = await startChatCompletions({ script: [failing({ type: "silent" })] });
+  onTestFinished(() => silent.close());
+  const file = modelsFile(
+    `providers: [{ name: slow, kind: chat_completions, base_url: "${silent.url}", api_key: { env: KEY }, silence_ms: 100 }]
+models: [{ id: large, provider: slow }]`,
+  );
+  const { model } = loadConfig({ DROVER_MODELS_FILE: file, KEY: silent.apiKey });
+  expect(await ask({ ...model, limits: { silenceMs: 60_000 } }, "large")).toMatchObject({
+    kind: "connection",
+    message: "The model was silent for 100 ms.",
+  });
 });
 
 test("thinking that nobody signed is not sent to an API that checks signatures", async () => {

@@ -13,6 +13,7 @@ import { LateChatCompletionsModel } from "./chat-completions/late-model.ts";
 import { fitted } from "./fitting.ts";
 import { OfflineModel, type OfflineModelOptions } from "./offline.ts";
 import type { ProvidedModel, Provider, ProviderRequest } from "./provider.ts";
+import { WATCH_LIMITS, type WatchLimits } from "./response-watch.ts";
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
 const OFFLINE_PREFIX = "offline/";
@@ -93,8 +94,10 @@ export class Models implements Model {
   }
 }
 
-function modelAt(provider: Provider, limits: ModelsConfig["limits"]): Model {
-  const options = { ...provider, ...(limits !== undefined && { limits }) };
+function modelAt(provider: Provider, usual: ModelsConfig["limits"]): Model {
+  const { silenceMs } = provider;
+  const limits = { ...usual, ...(silenceMs !== undefined && silentFor(silenceMs)) };
+  const options = { ...provider, limits };
   switch (provider.kind) {
     case "messages":
       return new AnthropicModel(options);
@@ -103,6 +106,11 @@ function modelAt(provider: Provider, limits: ModelsConfig["limits"]): Model {
     default:
       return unreachable(provider.kind);
   }
+}
+
+/** One that may be silent for so long may also send nothing but pings for so long. */
+function silentFor(silenceMs: number): Partial<WatchLimits> {
+  return { silenceMs, stalledMs: Math.max(silenceMs, WATCH_LIMITS.stalledMs) };
 }
 
 function providerRequest(

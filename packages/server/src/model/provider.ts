@@ -22,6 +22,8 @@ export interface Provider {
   readonly apiKey?: Secret;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, Secret>>;
+  /** Milliseconds without a byte after which an answer is cut; as for all, unless given. */
+  readonly silenceMs?: number;
   /** Parameters that a chat completions API refuses. */
   readonly leaveOut: readonly ("stream_options" | "parallel_tool_calls" | "max_tokens")[];
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
