@@ -5,6 +5,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import {
   answer,
   type ChatCompletions,
+  type MessagesRequest,
   startChatCompletions,
   startMessagesApi,
   toolCall,
@@ -21,6 +22,8 @@ import { lastWords, script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { World } from "./support/world.ts";
 
+/** Characters of a conversation to which the model answers with one word. */
+const MUCH = 20_000;
 const PNG = "iVBORw0KGgo=";
 /** Of the models file, in none of the answers that clients are given. */
 const TITLE = "a-title-nobody-sees";
@@ -30,7 +33,10 @@ let chat: ChatCompletions;
 let world: World;
 
 beforeAll(async () => {
-  chat = await startChatCompletions({ script: lastWords() });
+  const words = lastWords();
+  const script = (request: MessagesRequest) =>
+    JSON.stringify(request.body["messages"]).length > MUCH ? answer("Much.") : words(request);
+  chat = await startChatCompletions({ script });
   const file = join(folder, "models.yaml");
   writeFileSync(
     file,
@@ -51,6 +57,7 @@ models:
     max_tokens: 4096
     prices: { input: "0.1", output: "0.2" }
     can: { images: false, effort: false }
+  - { id: local-unmeasured, provider: local, model: "small:8b", created_at: 2026-10-01 }
   - { id: local-large, provider: local, model: large, created_at: 2026-11-02 }
 `,
   );
@@ -62,7 +69,10 @@ models:
 });
 
 afterAll(async () => {
-  const refusals = [...chat.refusals, ...world.model.refusals];
+  const refusals = [...chat.refusals, ...world.model.refusals].filter(
+    // A window that nobody told is found out by being refused.
+    ({ rule }) => rule !== "context-length",
+  );
   await world.close();
   await chat.close();
   rmSync(folder, { recursive: true });
@@ -77,6 +87,7 @@ test("models that are configured are listed, with what is known of them", async 
     "offline/script",
     "local-large",
     "local-small",
+    "local-unmeasured",
   ]);
   const small = await world.client.models.retrieve("small");
   expect(small).toMatchObject({
@@ -138,4 +149,18 @@ test("a server that fails in the middle is asked again, and the session says so"
   expect(history.filter(isType("session.error")).map(({ error }) => error.type)).toEqual([
     "model_request_failed_error",
   ]);
+});
+
+test("a conversation that outgrows a model whose window nobody told is compacted, and goes on", async () => {
+  const talk = await Conversation.open(world, { model: "local-unmeasured" });
+  const long = "a word and another ".repeat(2_500);
+  for (const turn of [1, 2, 3, 4]) {
+    await talk.say(`${long}${turn}`);
+    await talk.afterTurns(turn);
+  }
+  const history = await talk.afterTurns(4);
+  expect(messagesOf(history)).toEqual(["Much.", "Much.", "Much.", "Much."]);
+  expect(history.filter(isType("agent.thread_context_compacted")).length).toBeGreaterThan(0);
+  expect(chat.refusals.map(({ rule }) => rule)).toContain("context-length");
+  expect(await talk.status()).toBe("idle");
 });

@@ -5,7 +5,6 @@ import {
   type JudgedCall,
   judgedCallOf,
   type MessagesRequest,
-  type Script,
 } from "@drover/testing";
 
 const SCRIPT = "#script ";
@@ -20,7 +19,7 @@ export function script(...answers: readonly Answer[]): string {
  * failed or interrupted turns stand before it. That text is a `script`, or is repeated. A fault with
  * `times` happens so often to the same conversation.
  */
-export function lastWords(): Script {
+export function lastWords(): (request: MessagesRequest) => Answer {
   const attempts = new Map<string, number>();
   return (request) => {
     const judged = judgedCallOf(request);

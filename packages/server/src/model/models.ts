@@ -69,7 +69,8 @@ export class Models implements Model {
     const known = this.#models.get(request.model);
     const id = known?.info.id ?? request.model;
     if (isOffline(id)) return undefined;
-    return await this.#modelOf(known)?.count?.(providerRequest(request, id, known), signal);
+    const { request: taken } = fitted(providerRequest(request, id, known), known?.abilities, id);
+    return await this.#modelOf(known)?.count?.(taken, signal);
   }
 
   async respond(
