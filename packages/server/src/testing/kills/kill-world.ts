@@ -1,17 +1,15 @@
 import { BARE_POLICIES, DEFAULT_POLICIES } from "../../core/harness/policies.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { SessionKey } from "../../core/ports/event-log.ts";
-import type { Store } from "../../core/ports/store.ts";
 import type { DriveDeps } from "../../run/deps.ts";
 import { type MemoryStore, openMemoryStore } from "../../store/sqlite/memory-store.testsuite.ts";
 import { createBrainWorld } from "../brain.ts";
 import { impatientClock } from "../impatient-clock.ts";
-import { testSession } from "../session.ts";
 import { doDeed } from "./deeds.ts";
 import type { Fate } from "./fate.ts";
 import { OFFERED_TOOLS, type SessionPlan } from "./plan.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import { Play, type Played } from "./play.ts";
+import { budgetOf, PRICES } from "./prices.ts";
 
 /** A wait that no test jumps over: somebody has to end it. Milliseconds. */
 const LONG_WAIT_MS = 3_600_000;
@@ -36,6 +34,7 @@ export async function createKillWorld(
     clock: patientClock(() => play?.impatience()),
     policies: plan.hasWorkarounds ? DEFAULT_POLICIES : BARE_POLICIES,
     offered: OFFERED_TOOLS,
+    prices: PRICES,
     script: (request) => current().modelAnswer(request),
     tools: {
       "*": (call, signal) => {
@@ -58,12 +57,12 @@ export async function createKillWorld(
     },
     keepsLeases: planted.keepsLeases === true,
   };
-  let sessions = 0;
   return {
     play: async (fate) => {
-      sessions += 1;
-      const session = await newSession(brain.store, sessions);
-      play = new Play(stage, session, plan, fate);
+      const key = await brain.newSession(budgetOf(plan.budget) ?? undefined);
+      const session = await brain.store.sessions.find(key);
+      if (session === undefined) throw new Error(`no session ${key.sessionId}`);
+      play = new Play(stage, { key, threadId: session.thread_id }, plan, fate);
       const refused = brain.api.refusals.length;
       const played = await play.play();
       const refusals = brain.api.refusals
@@ -80,24 +79,6 @@ export async function createKillWorld(
       }
     },
   };
-}
-
-async function newSession(
-  store: Store,
-  number: number,
-): Promise<{ key: SessionKey; threadId: string }> {
-  const key = { workspaceId: "wrkspc_1", sessionId: `sesn_${number}` };
-  const threadId = `sthr_${number}`;
-  await store.write((tx) =>
-    tx.sessions.insert({
-      ...testSession({ system: "Be brief." }),
-      id: key.sessionId,
-      thread_id: threadId,
-      hand_id: `hand_${number}`,
-      created_at: tx.now,
-    }),
-  );
-  return { key, threadId };
 }
 
 /** Jumps to whatever is waited for, but for what takes hours: that waits to be ended. */

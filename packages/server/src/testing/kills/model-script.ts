@@ -2,6 +2,7 @@ import {
   type Answer,
   answer,
   failing,
+  type MessagesRequest,
   rateLimited,
   text,
   thinking,
@@ -9,6 +10,7 @@ import {
 } from "@drover/testing";
 import type { LogEvent } from "../../core/session/log-event.ts";
 import type { ModelStep, SessionPlan } from "./plan.ts";
+import { hashOf } from "./user.ts";
 
 const HOURS_SECONDS = 7_200;
 
@@ -42,6 +44,23 @@ export function stepOf(plan: SessionPlan, log: readonly LogEvent[]): ModelStep {
     answer: answer(text(`Turn ${turn} is done.`)),
   };
   return plan.turns[turn]?.steps[ended] ?? last;
+}
+
+/** What the judge says of a call, decided by the call alone; undefined if the request is no judge's. */
+export function judgeAnswer(request: MessagesRequest): Answer | undefined {
+  if (!JSON.stringify(request.body["system"] ?? "").includes("You decide whether one tool call")) {
+    return undefined;
+  }
+  const label = /t\d+\w+/.exec(request.lastUserText)?.[0] ?? "";
+  const verdicts: readonly Answer[] = [
+    answer(text('{"verdict": "allow"}')),
+    answer(text('{"verdict": "allow", "reason": "It is asked for."}')),
+    answer(text('{"verdict": "deny", "reason": "It does harm."}')),
+    answer(text('{"verdict": "ask"}')),
+    answer(text("I am not sure")),
+    failing({ type: "status", status: 529, error_type: "overloaded_error" }),
+  ];
+  return verdicts[hashOf(label) % verdicts.length] ?? answer();
 }
 
 /** The step as the double is to send it; a step that holds is answered by whoever ends it. */

@@ -46,6 +46,8 @@ export interface SessionPlan {
   readonly seed: number;
   /** Whether the loop works around weaknesses of models. */
   readonly hasWorkarounds: boolean;
+  /** Cents; a token of output costs one. */
+  readonly budget: number | null;
   readonly turns: readonly PlannedTurn[];
 }
 
@@ -53,16 +55,17 @@ const TURNS_MAX = 3;
 const STEPS_MAX = 4;
 /** Run at once, one after another for `bash`; one that the agent does not have. */
 const OWN_TOOLS = ["bash", "read", "write", "read", "forbidden"];
-/** Waits for the user's consent, or for the client to run it. */
-const CLIENT_TOOLS = ["ask_delete", "client_look"];
+/** Waits for the user's consent, for the client to run it, or for a judge. */
+const OTHER_TOOLS = ["ask_delete", "client_look", "auto_send"];
 
 export function planOf(seed: number): SessionPlan {
   const random = new Random(seed);
   const hasWorkarounds = !random.chance(0.25);
+  const budget = random.chance(0.2) ? random.int(1, 120) : null;
   const turns = Array.from({ length: random.int(1, TURNS_MAX) }, (_, turn) =>
     plannedTurn(random, turn),
   );
-  return { seed, hasWorkarounds, turns };
+  return { seed, hasWorkarounds, budget, turns };
 }
 
 /** True if what happens depends on what its tools do while they run. */
@@ -109,7 +112,7 @@ function plannedStep(random: Random, label: string): ModelStep {
       "empty",
       "aside",
     ];
-    const tools = random.chance(0.35) ? [...OWN_TOOLS, ...CLIENT_TOOLS] : OWN_TOOLS;
+    const tools = random.chance(0.35) ? [...OWN_TOOLS, ...OTHER_TOOLS] : OWN_TOOLS;
     return calls(random, label, { count: random.pick([1, 1, 2, 3, 4]), tools, deeds });
   }
   if (kind < 0.8) return fault(random);
@@ -198,4 +201,4 @@ function oddAnswer(random: Random): ModelStep {
 }
 
 /** What the agent has. */
-export const OFFERED_TOOLS = ["bash", "read", "write", ...CLIENT_TOOLS];
+export const OFFERED_TOOLS = ["bash", "read", "write", ...OTHER_TOOLS];

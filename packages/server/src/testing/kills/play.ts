@@ -9,7 +9,7 @@ import { drive } from "../../run/drive.ts";
 import type { BrainWorld } from "../brain.ts";
 import { Mortal, mortalAnnouncements, mortalHands, mortalModel, mortalStore } from "../mortal.ts";
 import type { Fate } from "./fate.ts";
-import { answerOf, stepOf } from "./model-script.ts";
+import { answerOf, judgeAnswer, stepOf } from "./model-script.ts";
 import type { SessionPlan } from "./plan.ts";
 import { type AcceptedInput, User } from "./user.ts";
 
@@ -94,7 +94,9 @@ export class Play {
   }
 
   /** What the model says to a request of this session. */
-  async modelAnswer(_request: MessagesRequest): Promise<Answer> {
+  async modelAnswer(request: MessagesRequest): Promise<Answer> {
+    const judged = judgeAnswer(request);
+    if (judged !== undefined) return judged;
     const step = stepOf(this.#plan, await this.#stage.brain.log(this.key));
     if (step.kind === "hold") this.#soon(this.user.interruptOnce());
     return answerOf(step);

@@ -1,10 +1,12 @@
 import type { ClientEventParams } from "@drover/api";
 import { Random } from "@drover/testing";
+import { updateSession } from "../../app/sessions-update.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { EventWriter, SessionKey } from "../../core/ports/event-log.ts";
 import type { LogEvent, LogEventOf } from "../../core/session/log-event.ts";
 import type { BrainWorld } from "../brain.ts";
 import type { SessionPlan } from "./plan.ts";
+import { budgetOf, PRICES } from "./prices.ts";
 
 type NewInput = Parameters<EventWriter["accept"]>[1][number];
 
@@ -53,6 +55,10 @@ export class User {
       await this.#answer(callsOf(log, reason.event_ids));
       return true;
     }
+    if (reason?.type === "budget_reached") {
+      await this.#raise(log);
+      return true;
+    }
     const turn = this.#plan.turns[this.#turns];
     if (turn === undefined) return false;
     this.#turns += 1;
@@ -72,6 +78,20 @@ export class User {
     const answered = random.shuffled(calls).slice(0, random.int(1, calls.length));
     const events = answered.map((call) => answerTo(call, random));
     await this.#persist(() => this.#brain.post(this.#key, ...events));
+  }
+
+  /** Allows the session more, or all that it wants; may think of interrupting it instead. */
+  async #raise(log: readonly LogEvent[]): Promise<void> {
+    const usages = log.flatMap((event) => (event.type === "session.usage" ? [event.public] : []));
+    const random = new Random(this.#plan.seed + usages.length);
+    if (random.chance(0.1)) return await this.interrupt();
+    const consumed = Math.ceil(Number(usages.at(-1)?.usage.list_cost?.amount ?? 0));
+    const budget = budgetOf(random.chance(0.2) ? null : consumed + random.int(1, 150));
+    await this.#persist(() =>
+      this.#brain.store.write((tx) =>
+        updateSession(tx, this.#key, { params: { budget }, prices: PRICES }),
+      ),
+    );
   }
 
   async say(text: string): Promise<void> {
@@ -141,7 +161,7 @@ function answerTo({ id, isClients, label }: WaitingCall, random: Random): Client
 }
 
 /** A number for a text (FNV-1a). */
-function hashOf(text: string): number {
+export function hashOf(text: string): number {
   let hash = 2_166_136_261;
   for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 16_777_619);
   return hash >>> 0;
