@@ -83,7 +83,7 @@ export class User {
   /** Allows the session more, or all that it wants; may think of interrupting it instead. */
   async #raise(log: readonly LogEvent[]): Promise<void> {
     const usages = log.flatMap((event) => (event.type === "session.usage" ? [event.public] : []));
-    const random = new Random(this.#plan.seed + usages.length);
+    const random = new Random(this.#plan.seed + log.filter(isUsers).length);
     if (random.chance(0.1)) return await this.interrupt();
     const consumed = Math.ceil(Number(usages.at(-1)?.usage.list_cost?.amount ?? 0));
     const budget = budgetOf(random.chance(0.2) ? null : consumed + random.int(1, 150));
@@ -132,6 +132,10 @@ export class User {
       }
     }
   }
+}
+
+function isUsers({ type }: LogEvent): boolean {
+  return type.startsWith("user.") || type === "session.updated";
 }
 
 interface WaitingCall {
