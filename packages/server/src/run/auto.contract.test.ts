@@ -303,3 +303,14 @@ describe("a process dies, another goes on", async () => {
     expect(killed.asked).toBeLessThanOrEqual(1 + lost.length);
   });
 });
+
+test("a judge with a small window is asked for an answer that fits in it", async () => {
+  await using brain = await createBrainWorld({
+    script: judgedBy(() => answer(text('{"verdict": "allow"}'))),
+    offered: ["auto_bash"],
+    tools: { "*": () => "done" },
+    window: 3_000,
+  });
+  const key = await started(brain);
+  expect(evaluations(await brain.log(key))).toMatchObject([["allow", { type: "auto" }]]);
+});

@@ -86,7 +86,13 @@ async function opinionOn(
   signal: AbortSignal,
 ): Promise<Opinion & { readonly usage?: ModelUsage }> {
   const { model, said, deps } = given;
-  const request = judgeRequest(model, call, said);
+  const info = deps.findModel(model)?.info;
+  const judge = {
+    id: model,
+    windowTokens: info?.max_input_tokens ?? undefined,
+    outputTokens: info?.max_tokens ?? undefined,
+  };
+  const request = judgeRequest(judge, call, said);
   if (request === undefined) return undecided("The call's input is too long to be judged.");
   const limit = AbortSignal.any([signal, AbortSignal.timeout(deps.policies.judgeMs)]);
   const outcome = await deps.model.respond(request, UNWATCHED, limit);

@@ -25,6 +25,8 @@ const MESSAGES_LENGTH_MAX = 40_000;
 const REASON_LENGTH_MAX = 500;
 /** Tokens: one short object, after whatever the model thinks to itself. */
 const TOKENS_MAX = 4_000;
+/** No more than this share of a small window: the rest is for the question. */
+const WINDOW_SHARE_MAX = 1 / 4;
 
 /**
  * Only the user's own words can widen what is allowed. The agent's input is data to judge: whatever it
@@ -46,9 +48,16 @@ Decide:
 
 Answer with one JSON object and nothing else: {"verdict": "allow" | "deny" | "ask", "reason": "one short sentence"}`;
 
+/** What asks the judge: its id, and what is known of it. Tokens. */
+export interface JudgeModel {
+  readonly id: string;
+  readonly windowTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+}
+
 /** The request that asks the judge; undefined if the call cannot be judged. */
 export function judgeRequest(
-  model: string,
+  model: JudgeModel,
   { tool, input }: JudgedCall,
   userMessages: readonly string[],
 ): ModelRequest | undefined {
@@ -61,12 +70,19 @@ export function judgeRequest(
   // As JSON nothing in it can be taken for the end of the data.
   const text = JSON.stringify(data);
   return {
-    model,
+    model: model.id,
     system: [{ type: "text", text: PROMPT }],
     messages: [{ role: "user", content: [{ type: "text", text }] }],
     tools: [],
-    max_tokens: TOKENS_MAX,
+    max_tokens: answerTokens(model),
   };
+}
+
+function answerTokens({ windowTokens = Infinity, outputTokens = Infinity }: JudgeModel): number {
+  return Math.max(
+    1,
+    Math.min(TOKENS_MAX, outputTokens, Math.floor(windowTokens * WINDOW_SHARE_MAX)),
+  );
 }
 
 /** What the user of the thread has written, oldest first and bounded; never what a tool or the model said. */
