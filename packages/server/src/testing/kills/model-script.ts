@@ -3,12 +3,13 @@ import {
   answer,
   failing,
   type MessagesRequest,
+  Random,
   rateLimited,
   text,
   thinking,
   toolCall,
 } from "@drover/testing";
-import type { LogEvent } from "../../core/session/log-event.ts";
+import type { LogEvent, LogEventOf } from "../../core/session/log-event.ts";
 import type { ModelStep, SessionPlan } from "./plan.ts";
 import { hashOf } from "./user.ts";
 
@@ -32,18 +33,53 @@ export function stepOf(plan: SessionPlan, log: readonly LogEvent[]): ModelStep {
   if (current === undefined)
     return { kind: "answer", name: "early", answer: answer(text("Hello.")) };
   const { turn, seq } = current;
-  const ended = log.filter(
-    (event) =>
-      event.seq > seq &&
-      event.type === "span.model_request_end" &&
-      (event.private.outcome === "response" || event.private.outcome === "failed"),
-  ).length;
+  const ended = endedRequests(log, ({ purpose }) => purpose === undefined);
+  const own = ended.filter((end) => end.seq > seq).length;
   const last = {
     kind: "answer" as const,
     name: "done",
     answer: answer(text(`Turn ${turn} is done.`)),
   };
-  return plan.turns[turn]?.steps[ended] ?? last;
+  return plan.turns[turn]?.steps[own] ?? last;
+}
+
+/** What the model says when it is asked for a summary; undefined if the open request is for none. */
+export function summaryAnswer(plan: SessionPlan, log: readonly LogEvent[]): Answer | undefined {
+  const open = log.findLast((event) => event.type === "span.model_request_start");
+  if (open?.type !== "span.model_request_start" || open.private.purpose === undefined) {
+    return undefined;
+  }
+  const before = endedRequests(log, ({ purpose }) => purpose !== undefined).length;
+  const random = new Random(plan.seed + before);
+  const summary = answer(text(`Summary ${before}: all is well.`));
+  return random.pick([
+    summary,
+    summary,
+    summary,
+    answer(thinking("What was it?"), text("It was about tools. ".repeat(random.int(1, 40)))),
+    answer(),
+    answer(toolCall("read", { deed: "ok" })),
+    failing({ type: "status", status: 529, error_type: "overloaded_error" }),
+    failing({ type: "cut", afterEvents: 3 }, text("A summary that is cut off in the middle.")),
+  ]);
+}
+
+/** The ends of requests that were not lost or interrupted. */
+function endedRequests(
+  log: readonly LogEvent[],
+  isWanted: (start: LogEventOf<"span.model_request_start">["private"]) => boolean,
+): readonly LogEvent[] {
+  const wanted = new Set(
+    log.flatMap((event) =>
+      event.type === "span.model_request_start" && isWanted(event.private) ? [event.id] : [],
+    ),
+  );
+  return log.filter(
+    (event) =>
+      event.type === "span.model_request_end" &&
+      wanted.has(event.public.model_request_start_id) &&
+      (event.private.outcome === "response" || event.private.outcome === "failed"),
+  );
 }
 
 /** What the judge says of a call, decided by the call alone; undefined if the request is no judge's. */

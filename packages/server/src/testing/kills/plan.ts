@@ -46,6 +46,8 @@ export interface SessionPlan {
   readonly seed: number;
   /** Whether the loop works around weaknesses of models. */
   readonly hasWorkarounds: boolean;
+  /** Tokens of the model's window; null for one that no session fills. */
+  readonly window: number | null;
   /** Cents; a token of output costs one. */
   readonly budget: number | null;
   readonly turns: readonly PlannedTurn[];
@@ -61,11 +63,12 @@ const OTHER_TOOLS = ["ask_delete", "client_look", "auto_send"];
 export function planOf(seed: number): SessionPlan {
   const random = new Random(seed);
   const hasWorkarounds = !random.chance(0.25);
+  const window = hasWorkarounds && random.chance(0.3) ? random.int(2_000, 8_000) : null;
   const budget = random.chance(0.2) ? random.int(1, 120) : null;
   const turns = Array.from({ length: random.int(1, TURNS_MAX) }, (_, turn) =>
     plannedTurn(random, turn),
   );
-  return { seed, hasWorkarounds, budget, turns };
+  return { seed, hasWorkarounds, window, budget, turns };
 }
 
 /** True if what happens depends on what its tools do while they run. */
@@ -160,7 +163,7 @@ function fault(random: Random): ModelStep {
       type: "status",
       status: 429,
       error_type: "rate_limit_error",
-      headers: { "retry-after": String(random.int(1, 900)) },
+      headers: { "retry-after": String(random.int(1, 500)) },
     }),
     reset: failing({ type: "reset" }),
     ended: failing({ type: "end", ...after }, ...words),

@@ -9,7 +9,7 @@ import { drive } from "../../run/drive.ts";
 import type { BrainWorld } from "../brain.ts";
 import { Mortal, mortalAnnouncements, mortalHands, mortalModel, mortalStore } from "../mortal.ts";
 import type { Fate } from "./fate.ts";
-import { answerOf, judgeAnswer, stepOf } from "./model-script.ts";
+import { answerOf, judgeAnswer, stepOf, summaryAnswer } from "./model-script.ts";
 import type { SessionPlan } from "./plan.ts";
 import { type AcceptedInput, User } from "./user.ts";
 
@@ -97,7 +97,10 @@ export class Play {
   async modelAnswer(request: MessagesRequest): Promise<Answer> {
     const judged = judgeAnswer(request);
     if (judged !== undefined) return judged;
-    const step = stepOf(this.#plan, await this.#stage.brain.log(this.key));
+    const log = await this.#stage.brain.log(this.key);
+    const summary = summaryAnswer(this.#plan, log);
+    if (summary !== undefined) return summary;
+    const step = stepOf(this.#plan, log);
     if (step.kind === "hold") this.#soon(this.user.interruptOnce());
     return answerOf(step);
   }
