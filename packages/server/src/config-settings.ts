@@ -134,6 +134,12 @@ export const Settings = z.strictObject({
   DROVER_POLICIES_OFF: Names.default([]).describe(
     "Workarounds for weaknesses of models that are not to be used, by name, with commas between; `all` for every one. See [policies](policies.md).",
   ),
+  DROVER_SESSION_EVENTS: z
+    .enum(["after_compaction", "always", "never"])
+    .default("after_compaction")
+    .describe(
+      "When a model is offered the tool `session_events`, by which it looks back at its whole session; see [compaction](compaction.md).",
+    ),
   DROVER_MODELS: ModelSettings.default([]).describe(
     "Models to be listed and to be called by other names; see [models](models.md). A YAML list, or JSON. Besides those of the models file.",
   ),

@@ -43,6 +43,8 @@ export interface Config {
   readonly judgeModel?: string;
   /** Addresses, networks and host names that may be dialled though they are not of the public internet. */
   readonly egressAllow: readonly string[];
+  /** When models are offered to look back at their whole session. */
+  readonly sessionEvents: "after_compaction" | "always" | "never";
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
   readonly policiesOff: readonly string[];
   /** Picodollars (10^-12 dollars). */
@@ -195,6 +197,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     ...(settings.DROVER_JUDGE_MODEL !== undefined && { judgeModel: settings.DROVER_JUDGE_MODEL }),
     egressAllow: Object.freeze(settings.DROVER_EGRESS_ALLOW),
     policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
+    sessionEvents: settings.DROVER_SESSION_EVENTS,
     prices: Object.freeze({
       hour: scaled(settings.DROVER_HOUR_PRICE, PICODOLLAR_DECIMALS),
       // The price is for a thousand.

@@ -19,7 +19,8 @@ import type { ModelObserver, ModelOutcome, ModelRequest } from "../core/ports/mo
 import type { EventDraft } from "../core/session/log-event.ts";
 import { type SessionState, threadState } from "../core/session/state.ts";
 import type { EffectContext, Settlement } from "./effects.ts";
-import { definitionsOf, threadLimits } from "./thread-limits.ts";
+import { threadLimits } from "./thread-limits.ts";
+import { threadDefinitions, threadTools } from "./thread-tools.ts";
 
 /** Each summary that could not be had is asked for again of so much less. */
 const TIGHTER = 1 / 2;
@@ -77,7 +78,7 @@ export async function countContext(
   const request = unmarkedRequest(
     session,
     view.context,
-    definitionsOf(session, deps),
+    threadDefinitions(view, deps),
     deps.policies,
   );
   const patience = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
@@ -98,7 +99,8 @@ function compactionCase({ view, deps }: EffectContext): CompactionCase {
   if (limits === undefined) throw new Error("a context is compacted that is not to be");
   const { context } = threadState(state, session.thread_id);
   const { policies } = deps;
-  return { events: view.context, context, limits, policies, canLookBack: false };
+  const canLookBack = threadTools(view, deps, true).some(({ runBy }) => runBy === "loop");
+  return { events: view.context, context, limits, policies, canLookBack };
 }
 
 function requestFor(given: CompactionCase, { view, deps }: EffectContext): ModelRequest {
@@ -107,7 +109,7 @@ function requestFor(given: CompactionCase, { view, deps }: EffectContext): Model
   const room = roomOf(policies, limits, context);
   const maxTokens = Math.min(room.output, policies.summaryTokens);
   const { dropped } = cutOf(given);
-  const request = unmarkedRequest(session, dropped, definitionsOf(session, deps), {
+  const request = unmarkedRequest(session, dropped, threadDefinitions(view, deps), {
     ...policies,
     maxTokens,
   });

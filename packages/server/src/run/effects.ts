@@ -19,10 +19,12 @@ import { type SessionState, threadState } from "../core/session/state.ts";
 import { callForSummary, countContext, cutContext } from "./compact.ts";
 import type { DriveDeps } from "./deps.ts";
 import { judgeCalls } from "./judging.ts";
+import { lookBack } from "./look-back.ts";
 import { createResponsePreview } from "./preview.ts";
 import type { ReportedUsage } from "./reported-usage.ts";
 import type { SessionView } from "./session-view.ts";
 import { threadLimits } from "./thread-limits.ts";
+import { threadTools } from "./thread-tools.ts";
 
 export type Effect = Exclude<Action, { kind: "append" }>;
 
@@ -60,6 +62,8 @@ export async function perform(
       return await countContext(context, signal);
     case "cut_context":
       return await cutContext(context);
+    case "look_back":
+      return await lookBack(effect.callId, context, signal);
     case "start_call":
       return await startCall(effect, context, signal);
     case "await_call":
@@ -86,7 +90,7 @@ async function callModel(
   const { view, deps, reported } = context;
   const { session } = view;
   const limits = threadLimits(session, deps);
-  const tools = deps.toolsOf(session);
+  const tools = threadTools(view, deps);
   const preview = createResponsePreview({
     newId: () => deps.newId("sevt"),
     soon: setImmediate,

@@ -15,6 +15,7 @@ import { threadState } from "../core/session/state.ts";
 import type { OfferedTool } from "../core/tools/offered-tools.ts";
 import type { DriveDeps } from "./deps.ts";
 import type { EffectContext, Settlement } from "./effects.ts";
+import { threadTools } from "./thread-tools.ts";
 
 /** Requests to the judge at a time. */
 const PARALLEL = 4;
@@ -36,7 +37,7 @@ export async function judgeCalls(
   const { session } = view;
   const { held } = view;
   const response = { ...held.response, request_id: held.response.request_id };
-  const tools = deps.toolsOf(session);
+  const tools = threadTools(view, deps);
   const toolOf = (name: string): OfferedTool | undefined =>
     tools.find(({ definition }) => definition.name === name);
   const model = deps.judgeModel ?? session.agent.model.id;

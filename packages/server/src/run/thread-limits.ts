@@ -2,7 +2,6 @@ import { unmarkedRequest } from "../core/harness/model-request.ts";
 import type { ModelLimits } from "../core/harness/room.ts";
 import { requestTokens } from "../core/harness/summary-request.ts";
 import { worksAround } from "../core/harness/workarounds.ts";
-import type { ModelTool } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { DriveDeps } from "./deps.ts";
 
@@ -25,13 +24,9 @@ export function threadLimits(session: SessionRecord, deps: DriveDeps): ModelLimi
 function fixedTokensOf(session: SessionRecord, deps: DriveDeps): number {
   const known = fixedTokens.get(session);
   if (known !== undefined) return known;
-  const request = unmarkedRequest(session, [], definitionsOf(session, deps), deps.policies);
+  const definitions = deps.toolsOf(session).map(({ definition }) => definition);
+  const request = unmarkedRequest(session, [], definitions, deps.policies);
   const tokens = requestTokens(request);
   fixedTokens.set(session, tokens);
   return tokens;
-}
-
-/** The tools of a session as its model is told of them. */
-export function definitionsOf(session: SessionRecord, deps: DriveDeps): readonly ModelTool[] {
-  return deps.toolsOf(session).map(({ definition }) => definition);
 }

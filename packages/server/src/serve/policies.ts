@@ -4,10 +4,19 @@ import { WORKAROUND_NAMES, type WorkaroundName } from "../core/harness/workaroun
 import { closestName } from "../lib/closest-name.ts";
 
 /** The loop's bounds and workarounds as the operator chose them. Throws `ConfigError` on an unknown name. */
-export function policiesOf(config: Pick<Config, "model" | "policiesOff">): Policies {
+export function policiesOf(
+  config: Pick<Config, "model" | "policiesOff" | "sessionEvents">,
+): Policies {
   const { attemptsMax, backoffMs, retryBudgetMs } = config.model;
   const off = namesOf(config.policiesOff);
-  return { ...DEFAULT_POLICIES, attemptsMax, backoffMs, retryBudgetMs, off };
+  return {
+    ...DEFAULT_POLICIES,
+    attemptsMax,
+    backoffMs,
+    retryBudgetMs,
+    off,
+    lookBack: config.sessionEvents,
+  };
 }
 
 function namesOf(given: readonly string[]): ReadonlySet<WorkaroundName> {

@@ -15,6 +15,8 @@ export type Action =
   | { readonly kind: "count_context"; readonly id: string }
   /** Leave the older part of the context out, without a summary. */
   | { readonly kind: "cut_context"; readonly id: string }
+  /** Answer a call from the log. */
+  | { readonly kind: "look_back"; readonly id: string; readonly callId: string }
   /** Find out where the call will run, and journal that before it is sent. */
   | { readonly kind: "start_call"; readonly id: string; readonly callId: string }
   /** Send the call, or re-attach to it, and wait for its result. */

@@ -1,6 +1,7 @@
 import type { ModelMessage, ModelRequest, ModelTool } from "../ports/model.ts";
 import type { SessionRecord } from "../ports/sessions.ts";
 import type { LogEvent } from "../session/log-event.ts";
+import { SESSION_EVENTS } from "../tools/session-events.ts";
 import { withCacheMarks } from "./cache-marks.ts";
 import { contextMessages } from "./context.ts";
 import type { Policies } from "./policies.ts";
@@ -40,10 +41,12 @@ export function unmarkedRequest(
 ): ModelRequest {
   const { model } = session.agent;
   const messages = contextMessages(events);
+  // To look back a model needs no sandbox, and is told of none.
+  const hasTools = tools.some(({ name }) => name !== SESSION_EVENTS.definition.name);
   const takesEffort = !worksAround(policies, "effort_left_out", model.id);
   return {
     model: model.id,
-    system: systemBlocks(session, tools.length > 0),
+    system: systemBlocks(session, hasTools),
     messages,
     tools: tools.length === 0 && messages.some(hasCall) ? [NO_TOOL] : tools,
     max_tokens: policies.maxTokens,

@@ -51,6 +51,7 @@ function isSerial(call: OpenCall): boolean {
 }
 
 function callAction(call: OpenCall): Action {
+  if (call.kind === "loop") return { kind: "look_back", id: `call:${call.id}`, callId: call.id };
   return call.started === null
     ? { kind: "start_call", id: `start:${call.id}`, callId: call.id }
     : { kind: "await_call", id: `call:${call.id}`, callId: call.id, ...call.started };

@@ -12,12 +12,12 @@ export interface Permission {
   readonly evaluation?: ToolEvaluation;
 }
 
-/** The permission of one call of `tool`; undefined is a tool that the agent does not have. */
+/** The permission of one call of `tool`, which is not the client's; undefined is a tool that the agent does not have. */
 export function permissionOf(
-  tool: Extract<OfferedTool, { runBy: "hands" }> | undefined,
+  tool: Extract<OfferedTool, { runBy: "hands" | "loop" }> | undefined,
   judgement: Judgement = INDETERMINATE,
 ): Permission {
-  switch (tool?.policy) {
+  switch (tool?.runBy === "loop" ? "always_allow" : tool?.policy) {
     case undefined:
       return { evaluated_permission: "deny" };
     case "always_allow":

@@ -1,3 +1,4 @@
+import type { LookBack } from "../tools/session-events.ts";
 import { WORKAROUND_NAMES, type WorkaroundName } from "./workarounds.ts";
 
 /** The bounds of the loop, and which workarounds for weaknesses of models are switched off. */
@@ -12,6 +13,8 @@ export interface Policies {
   readonly summaryTokens: number;
   /** A compaction that frees less than this share of the prompt, and not enough, was useless. */
   readonly freedShareMin: number;
+  /** Whether the model can look back at the whole session. */
+  readonly lookBack: LookBack;
   /** Failed model requests in a row before the turn is given up. */
   readonly attemptsMax: number;
   /** Milliseconds before the second attempt; doubled for each further one. */
@@ -45,6 +48,7 @@ export const DEFAULT_POLICIES: Policies = {
   summariesMax: 3,
   summaryTokens: 8_000,
   freedShareMin: 0.1,
+  lookBack: "after_compaction",
   attemptsMax: 6,
   backoffMs: 1_000,
   backoffMaxMs: 60_000,

@@ -174,7 +174,10 @@ function callDraft(
     return draft(drafting, "agent.custom_tool_use", body, given);
   }
   const judgement = called && context.judgements?.get(called.index);
-  const body = { public: { name, input, ...permissionOf(tool, judgement) }, private: origin };
+  const body = {
+    public: { name, input, ...permissionOf(tool, judgement) },
+    private: { ...origin, ...(tool?.runBy === "loop" && { run_by: tool.runBy }) },
+  };
   return draft(drafting, "agent.tool_use", body, given);
 }
 

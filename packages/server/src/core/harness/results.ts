@@ -90,6 +90,17 @@ export function callResult(
   }
 }
 
+/** What the model found when it looked back. */
+export function lookedBackResult(
+  drafting: Drafting,
+  callId: string,
+  text: string,
+  isError: boolean,
+): EventDraft {
+  const content: ResultBlock[] = [{ type: "text", text }];
+  return result(drafting, callId, { content, is_error: isError }, { reason: "looked_back" });
+}
+
 /** What the client was to run is answered in its place, so that it sees that nothing waits any more. */
 function closingResult(
   drafting: Drafting,
@@ -97,7 +108,7 @@ function closingResult(
   text: string,
   origin: ResultOrigin,
 ): EventDraft {
-  if (kind === "hands") return errorResult(drafting, id, text, origin);
+  if (kind !== "client") return errorResult(drafting, id, text, origin);
   const content: ResultBlock[] = [{ type: "text", text }];
   return draft(drafting, "user.custom_tool_result", {
     public: { custom_tool_use_id: id, content, is_error: true },

@@ -19,7 +19,10 @@ type ToolEvent = Extract<
 export function foldToolEvent(thread: ThreadState, draft: ToolEvent): ThreadState {
   switch (draft.type) {
     case "agent.tool_use":
-      return asked(thread, draft, { kind: "hands", permission: permissionOf(draft.public) });
+      return asked(thread, draft, {
+        kind: draft.private.run_by ?? "hands",
+        permission: permissionOf(draft.public),
+      });
     case "agent.custom_tool_use":
       return asked(thread, draft, { kind: "client", permission: "allow" });
     case "user.tool_confirmation":

@@ -39,6 +39,8 @@ export interface ResultOrigin {
     /** By policy. */
     | "denied"
     | "unreadable"
+    /** From the log. */
+    | "looked_back"
     /** By the user. */
     | "rejected"
     | "turn_failed"
@@ -61,7 +63,8 @@ export interface EventBodies {
   "system.message": Entry<Body<SystemMessageParams>>;
   "agent.message": Entry<Shown<"agent.message">, ModelOrigin>;
   "agent.thinking": Entry<Empty, ModelOrigin>;
-  "agent.tool_use": Entry<Shown<"agent.tool_use">, ModelOrigin>;
+  /** `run_by` is given for a call that the loop answers itself, and no hand runs. */
+  "agent.tool_use": Entry<Shown<"agent.tool_use">, ModelOrigin & { readonly run_by?: "loop" }>;
   "agent.tool_result": Entry<Shown<"agent.tool_result">, ResultOrigin>;
   "agent.custom_tool_use": Entry<Shown<"agent.custom_tool_use">, ModelOrigin>;
   /** `hour_price`: picodollars for an hour of the run that begins, as decimal text. */

@@ -70,8 +70,8 @@ export interface OpenCall {
   /** Id of the `agent.tool_use` or `agent.custom_tool_use`. */
   readonly id: string;
   readonly name: string;
-  /** Who runs it: the hands, or the client. */
-  readonly kind: "hands" | "client";
+  /** Who runs it: the hands, the client, or the loop itself, from the log. */
+  readonly kind: "hands" | "client" | "loop";
   /**
    * What its policy said: run it, ask the user, or refuse it. `unavailable` is the refusal of a tool
    * that the agent does not have, before any policy applied. A call of the client's has no policy.

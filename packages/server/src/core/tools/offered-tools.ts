@@ -8,7 +8,9 @@ export type PolicyType = "always_allow" | "always_ask" | "auto";
 /** A tool that a model is offered, with who runs its calls and who allows them. */
 export type OfferedTool =
   | { readonly runBy: "hands"; readonly policy: PolicyType; readonly definition: ModelTool }
-  | { readonly runBy: "client"; readonly definition: ModelTool };
+  | { readonly runBy: "client"; readonly definition: ModelTool }
+  /** Answered from the log by the loop itself, which needs nobody's leave. */
+  | { readonly runBy: "loop"; readonly definition: ModelTool };
 
 const Setting = z.object({
   enabled: z.boolean(),
