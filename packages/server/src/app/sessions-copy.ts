@@ -34,7 +34,7 @@ export const EMPTY_LOG: CopiedLog = {
 };
 
 /**
- * Makes a session in steps and discards it unless `make` finished it, however it ended. What a process
+ * Makes a session in steps, in place of one with this id that is half made, and discards it unless `make` finished it, however it ended. What a process
  * that dies leaves behind goes with `collectCopies`.
  */
 export async function withCopy<T>(
@@ -43,6 +43,8 @@ export async function withCopy<T>(
   make: () => Promise<T>,
 ): Promise<T> {
   const key = { workspaceId: session.workspace_id, sessionId: session.id };
+  // One that is half made was left by a process that died, or by a client that tries again.
+  await discard(store, key);
   await store.write((tx) => tx.copies.begin(session));
   try {
     return await make();

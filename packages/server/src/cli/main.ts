@@ -4,6 +4,7 @@ import { VERSION } from "../lib/version.ts";
 import { applyCommand } from "./apply-command.ts";
 import { failureSentence, failureStack } from "./failure.ts";
 import { keysCommand, workspacesCommand } from "./keys-command.ts";
+import { sessionCommands } from "./sessions-command.ts";
 
 /** Each command's own code is loaded when it is asked for, so that `drover --help` is quick. */
 function program(): Command {
@@ -45,6 +46,7 @@ function program(): Command {
   drover.addCommand(applyCommand(config));
   drover.addCommand(keysCommand(config, say));
   drover.addCommand(workspacesCommand(config, say));
+  for (const command of sessionCommands(config, say)) drover.addCommand(command);
   drover
     .command("rotate-encryption-key")
     .description("put stored secrets under a new encryption key, while servers run")

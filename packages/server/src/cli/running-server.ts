@@ -10,6 +10,13 @@ export interface RunningServer {
   /** Every page of a list, which has no query of its own but `query`. */
   list<T>(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<T[]>;
   post<T>(path: string, body?: unknown): Promise<T>;
+  /** The answer of a success, its body still to be read. */
+  request(method: "GET" | "POST", path: string, content?: Content): Promise<Response>;
+}
+
+interface Content {
+  readonly contentType: string;
+  readonly body: string | ReadableStream<Uint8Array>;
 }
 
 const Refusal = z.object({ error: z.object({ message: z.string() }) });
@@ -23,19 +30,29 @@ export async function reachServer(config: Config): Promise<RunningServer> {
     );
   }
   const key = apiKeyFor(config).reveal();
-  const send = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+  const request: RunningServer["request"] = async (method, path, content) => {
     const response = await fetch(`${server.url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": content?.contentType ?? "application/json",
+      },
+      // A body that is read while it is sent is half of a conversation, says the standard.
+      ...(content !== undefined && { body: content.body, duplex: "half" }),
     });
-    const answer: unknown = await response.json();
-    if (response.ok) return answer as T;
-    const refusal = Refusal.safeParse(answer);
+    if (response.ok) return response;
+    const refusal = Refusal.safeParse(await response.json());
     const sentence = refusal.success ? refusal.data.error.message : `status ${response.status}`;
     throw new OperatorError(`The server refused: ${sentence}`);
   };
+  const send = async <T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> => {
+    const content = { contentType: "application/json", body: JSON.stringify(body) };
+    const response = await request(method, path, body === undefined ? undefined : content);
+    // What the server's own API answers is of the shape that its schema says.
+    return (await response.json()) as T;
+  };
   return {
+    request,
     post: (path, body) => send("POST", path, body),
     list: async <T>(path: string, query: Readonly<Record<string, string | undefined>> = {}) => {
       const items: T[] = [];

@@ -13,8 +13,8 @@ export interface SessionCopies {
   /** Takes the id. Rejects with `ConflictError` if a session has or had it in this workspace. */
   begin(session: NewSession): Promise<void>;
   /**
-   * Stores events as they are, but for their `seq`, which follows what is there. Their times must not go back. Rejects with a plain
-   * `Error` if no such copy is being made any more, and with `ConflictError` if an event's id is another's.
+   * Stores events as they are, but for their `seq`, which follows what is there. Their times must not go back. Rejects with
+   * `ConflictError` if no such copy is being made any more, and if an event's id is another's.
    */
   add(key: SessionKey, events: readonly LogEvent[]): Promise<void>;
   /** Keeps content from being collected while the copy is made, and, unless a mount has it, no longer. */

@@ -8,7 +8,7 @@ import { newId } from "../../lib/new-id.ts";
 import { committed, responded, testDrafting, text, toolUse } from "../../testing/logs.ts";
 import { type Body, openHarness, openWorld, type World } from "../world.testsuite.ts";
 
-const LARGE = "\u0000é\ud800".repeat(40_000);
+const LARGE = "\u0000é\ud800".repeat(23_000);
 
 /** A session that has talked, with a mounted file, an output, a repository and an empty log of secrets. */
 async function talkedSession(world: World, { sandbox = false, rests = true } = {}) {

@@ -163,7 +163,11 @@ async function touch(tx: SqlTransaction, key: SessionKey): Promise<number> {
     update session_copies set touched_at = ${tx.now}
     where workspace_id = ${key.workspaceId} and session_id = ${key.sessionId}
     returning session_key`);
-  if (row === undefined) throw new Error(`session ${key.sessionId} is not being copied`);
+  if (row === undefined) {
+    throw new ConflictError(
+      `session ${key.sessionId} is not being made any more: another request took its place`,
+    );
+  }
   return row.session_key;
 }
 
