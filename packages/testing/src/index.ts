@@ -1,4 +1,6 @@
 export { FLAVOURS, type FlavourName } from "./chat-completions/flavours.ts";
+export { CHAT_MODELS } from "./chat-completions/models.ts";
+export { judgeChat } from "./chat-completions/rules.ts";
 export {
   type ChatCompletions,
   type ChatCompletionsOptions,

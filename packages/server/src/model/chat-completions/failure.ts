@@ -19,6 +19,10 @@ const RATE_LIMITED: Meaning = { kind: "rate_limited", retryable: true };
 const BILLING: Meaning = { kind: "billing", retryable: false };
 const CONNECTION: Meaning = { kind: "connection", retryable: true };
 
+/** Told with a status that means something else, such as 500: asking again is no use. */
+const CANNOT =
+  /\b(image|vision|audio|file|tool)s?\b.{0,60}\bnot supported\b|does not support (tools|images|vision)/i;
+
 const BY_STATUS: Readonly<Record<number, Meaning>> = {
   402: BILLING,
   408: BROKEN,
@@ -67,7 +71,8 @@ function apiFailure(
   const code = codeOf(error.error);
   const tooLong =
     tooLongPrompt(status, said) ?? (code === "context_length_exceeded" ? {} : undefined);
-  const meaning = tooLong === undefined ? meaningOf(status ?? statusIn(code), code) : TOO_LONG;
+  const meant = CANNOT.test(said) ? REFUSED : meaningOf(status ?? statusIn(code), code);
+  const meaning = tooLong === undefined ? meant : TOO_LONG;
   const message =
     status === undefined
       ? `The model API ended its response with an error: ${said}`

@@ -226,6 +226,11 @@ describe("ChatCompletionsModel", () => {
       { kind: "prompt_too_long", retryable: false },
     ],
     [
+      "a thing that the model cannot do, told as an error of the server",
+      { ...status(500), message: "image input is not supported by this server" },
+      { kind: "request_failed", retryable: false },
+    ],
+    [
       "an error in words of its own",
       { ...status(422), body: '{"detail":"a field is missing"}' },
       { retryable: false, message: "The model API answered 422: a field is missing" },
