@@ -35,12 +35,17 @@ export class EgressPolicy {
     this.#ownAddresses = ownAddresses;
   }
 
+  /** True of a host that the operator named by its name. */
+  isNamed(host: string): boolean {
+    return this.#named.hosts.has(hostKey(host));
+  }
+
   /** `host` is a name, or the address itself; `address` one that it resolves to. */
   verdict(host: string, address: string): EgressVerdict {
     const parsed = parseIp(address);
     if (parsed === undefined) return "refused";
     const ip = unwrapped(parsed);
-    if (this.#named.hosts.has(hostKey(host)) || isIn(this.#named.networks, ip)) return "named";
+    if (this.isNamed(host) || isIn(this.#named.networks, ip)) return "named";
     return isPublic(ip) && !this.#isOwn(ip) ? "public" : "refused";
   }
 

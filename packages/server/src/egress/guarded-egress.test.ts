@@ -5,7 +5,8 @@ import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import type { EgressOutcome, EgressRequest } from "../core/ports/egress.ts";
 import { EgressPolicy } from "./egress-policy.ts";
-import { GuardedEgress, type ResolvedAddress } from "./guarded-egress.ts";
+import { GuardedEgress } from "./guarded-egress.ts";
+import type { ResolvedAddress } from "./name-resolver.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "./test-certificate.testsuite.ts";
 
 const SECRET = "canary-secret";

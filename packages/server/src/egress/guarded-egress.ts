@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
@@ -6,16 +5,11 @@ import type { Egress, EgressOutcome, EgressRequest } from "../core/ports/egress.
 import { parseIp } from "../lib/ip-address.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
 import type { EgressPolicy } from "./egress-policy.ts";
-
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: number;
-}
+import type { ResolvedAddress, ResolveName } from "./name-resolver.ts";
 
 export interface GuardedEgressOptions {
   readonly policy: EgressPolicy;
-  /** All addresses of a name; the system's resolver unless given. */
-  readonly resolve?: (host: string) => Promise<readonly ResolvedAddress[]>;
+  readonly resolve: ResolveName;
   /** The certificates to trust instead of those that the system does, as PEM. */
   readonly certificates?: string;
 }
@@ -25,12 +19,12 @@ const HEADER_LENGTH_MAX = 8_192;
 /** See `Egress`. Each request has a connection of its own, which nothing else is sent over. */
 export class GuardedEgress implements Egress {
   readonly #policy: EgressPolicy;
-  readonly #resolve: (host: string) => Promise<readonly ResolvedAddress[]>;
+  readonly #resolve: ResolveName;
   readonly #certificates: string | undefined;
 
   constructor({ policy, resolve, certificates }: GuardedEgressOptions) {
     this.#policy = policy;
-    this.#resolve = resolve ?? ((host) => lookup(host, { all: true }));
+    this.#resolve = resolve;
     this.#certificates = certificates;
   }
 

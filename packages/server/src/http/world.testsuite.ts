@@ -57,6 +57,14 @@ export interface Body {
   readonly error: { readonly type: string; readonly message: string; readonly details?: unknown };
 }
 
+/** The way to servers of others, and to these. Names are not known. */
+export function egressTo(allow: readonly string[]): Egress {
+  return new GuardedEgress({
+    policy: new EgressPolicy({ allow, ownAddresses: () => [] }),
+    resolve: (host) => Promise.reject(new Error(`${host} is not known`)),
+  });
+}
+
 /** The whole API on a store in memory and blobs in a folder, with one workspace and a key to it. */
 export async function openWorld({
   now = Date.now,
@@ -112,7 +120,7 @@ export async function openWorld({
     store,
     announcements: counted,
     secretBox,
-    egress: new GuardedEgress({ policy: new EgressPolicy({ allow: [], ownAddresses: () => [] }) }),
+    egress: egressTo([]),
     cursors: createCursors({ key: randomBytes(32) }),
     clock,
     log: { error: record, warn: record },

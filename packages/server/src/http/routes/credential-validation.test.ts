@@ -2,9 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { type McpServer, type McpServerOptions, startMcpServer } from "@drover/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openedSecrets } from "../../app/credential-secrets.ts";
-import { EgressPolicy } from "../../egress/egress-policy.ts";
-import { GuardedEgress } from "../../egress/guarded-egress.ts";
-import { openWorld } from "../world.testsuite.ts";
+import { egressTo, openWorld } from "../world.testsuite.ts";
 
 const GOOD = "good-access-canary";
 const OLD = "old-access-canary";
@@ -15,8 +13,7 @@ type OAuth = Extract<Auth, { type: "mcp_oauth" }>;
 type TokenAuth = NonNullable<OAuth["refresh"]>["token_endpoint_auth"];
 
 async function setUp(options: McpServerOptions = {}, allow: readonly string[] = ["127.0.0.1"]) {
-  const policy = new EgressPolicy({ allow, ownAddresses: () => [] });
-  const world = await openWorld({ egress: new GuardedEgress({ policy }) });
+  const world = await openWorld({ egress: egressTo(allow) });
   const mcp = await startMcpServer({ accessTokens: [GOOD], ...options });
   onTestFinished(async () => await mcp[Symbol.asyncDispose]());
   const { url } = await world.listen();
