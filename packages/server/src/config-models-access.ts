@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import {
   type ConfiguredModel,
   configuredModel,
+  type ModelEntry,
   type ModelSettings,
   nameGivenTwice,
 } from "./config-models.ts";
@@ -50,12 +51,15 @@ export function configuredModels({ models, path, env }: ModelsGiven): {
   const entries = [...file.models, ...models];
   const twice = nameGivenTwice(entries);
   if (twice !== undefined) throw new Error(`the id or alias ${twice.name} is there twice`);
+  const kindOf = ({ provider }: ModelEntry) => kinds.get(provider ?? "") ?? "messages";
+  const fast = entries.find((entry) => entry.fast && kindOf(entry) === "chat_completions");
+  if (fast !== undefined) {
+    throw new Error(`the model ${fast.id}: fast: chat completions know no such speed`);
+  }
   const folder = path === undefined ? "." : dirname(path);
   return {
     providers: file.providers.map((provider) => configuredProvider(provider, folder, env)),
-    models: entries.map((entry) =>
-      configuredModel(entry, kinds.get(entry.provider ?? "") ?? "messages"),
-    ),
+    models: entries.map((entry) => configuredModel(entry, kindOf(entry))),
   };
 }
 

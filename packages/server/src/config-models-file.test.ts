@@ -168,6 +168,11 @@ test.each([
     "models: [{ id: a, retires_at: 2026-12-01 }]",
     "models.0.retires_at: is for a model whose lifecycle is deprecated or retired",
   ],
+  [
+    "a speed that its provider does not know",
+    `${PROVIDER.replace("messages", "chat_completions")}models: [{ id: a, provider: p, fast: true }]`,
+    "the model a: fast: chat completions know no such speed",
+  ],
   ["no room to answer", "models: [{ id: a, max_tokens: 0 }]", "models.0.max_tokens"],
 ])("a file with %s is refused by line and field", (_, text, problem) => {
   const path = modelsFile(text);
