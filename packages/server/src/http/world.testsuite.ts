@@ -299,7 +299,7 @@ export async function openHarness({ store, workspaceId }: World, sessionId: stri
         "running",
       );
       await append([
-        event("agent.message", { content: [{ type: "text", text }] }, messageId),
+        said(event("agent.message", { content: [{ type: "text", text }] }, messageId), text),
         event("session.thread_status_idle", { ...thread, ...end }),
       ]);
       await append([event("session.status_idle", end)], "idle");
@@ -309,4 +309,10 @@ export async function openHarness({ store, workspaceId }: World, sessionId: stri
       await store.write((tx) => tx.queue.release({ ...key, epoch, seenSeq, wakeAt: null }));
     },
   };
+}
+
+/** With what a model's response leaves beside what is shown. */
+function said(event: EventDraft, text: string): EventDraft {
+  const blocks = [{ index: 0, block: { type: "text", text } }];
+  return { ...event, private: { request: newId("sevt"), blocks } } as EventDraft;
 }

@@ -24,7 +24,7 @@ export const REQUEST_TYPES: readonly EventType[] = [...CONTEXT_TYPES, "span.mode
  * interrupted have nothing to compare with.
  */
 export class RequestFinder {
-  readonly #context: LogEvent[] = [];
+  #context: LogEvent[] = [];
   #open: { start: LogEventOf<"span.model_request_start">; context: LogEvent[] } | undefined;
   #parts: LogEvent[] = [];
 
@@ -35,7 +35,10 @@ export class RequestFinder {
       this.#parts = [];
       return undefined;
     }
-    if (event.type === "agent.thread_context_compacted") this.#context.length = 0;
+    if (event.type === "agent.thread_context_compacted") {
+      const { kept_from } = event.private;
+      this.#context = this.#context.filter(({ seq }) => seq >= kept_from);
+    }
     this.#context.push(event);
     this.#parts.push(event);
     return event.type === "span.model_request_end" ? this.#ended(event) : undefined;
@@ -46,7 +49,8 @@ export class RequestFinder {
     const { outcome, stop_reason, usage, blocks = [] } = end.private;
     if (open === undefined || open.start.id !== end.public.model_request_start_id) return undefined;
     this.#open = undefined;
-    if (outcome !== "response") return undefined;
+    // A summary is asked for by the loop, and no part of the conversation.
+    if (outcome !== "response" || open.start.private.purpose === "compaction") return undefined;
     const parts = this.#parts.flatMap((event) => blocksOf(event, open.start.id));
     return {
       id: open.start.id,

@@ -31,21 +31,30 @@ const RequestEnd = z.looseObject({
   refusal: Open.optional(),
   usage: Usage.optional(),
   cost: Picodollars.optional(),
+  window_tokens: z.number().min(0).optional(),
+  held_back: z.array(z.string()).optional(),
   blocks: Blocks.optional(),
 });
 
 const Time = z.iso.datetime({ precision: 3 });
 
-const CHECKED: { readonly [T in EventType]?: z.ZodType } = {
+const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
   "agent.message": Origin,
   "agent.thinking": Origin,
   "agent.tool_use": Origin,
   "agent.tool_result": z.looseObject({ reason: z.string() }),
-  "agent.thread_context_compacted": z.looseObject({ summary: z.array(Block) }),
+  "agent.thread_context_compacted": z.looseObject({
+    summary: z.array(Block),
+    input: z.array(Block),
+    kept_from: z.number().int().min(0),
+    tokens_before: z.number().min(0),
+    tokens_after: z.number().min(0),
+  }),
   "session.status_running": z.looseObject({ hour_price: Picodollars.optional() }),
   "span.model_request_start": z.looseObject({
     model: z.string(),
     attempt: z.number().int().min(1),
+    purpose: z.literal("compaction").optional(),
   }),
   "span.model_request_end": RequestEnd,
   "drover.response_held": z.looseObject({
@@ -61,7 +70,15 @@ const CHECKED: { readonly [T in EventType]?: z.ZodType } = {
   "drover.calls_judged": z.looseObject({
     request: z.string(),
     model: z.string(),
-    opinions: z.array(z.looseObject({ index: z.number().int().min(0), reason: z.string() })),
+    opinions: z.array(
+      z.looseObject({
+        index: z.number().int().min(0),
+        judgement: Open,
+        reason: z.string(),
+        usage: Usage.optional(),
+        cost: Picodollars.optional(),
+      }),
+    ),
   }),
   "drover.budget_set": z.looseObject({ budget: BudgetParams }),
   "drover.call_started": z.looseObject({
@@ -75,10 +92,30 @@ const CHECKED: { readonly [T in EventType]?: z.ZodType } = {
     until: Time.nullable(),
     note: z.string().nullable(),
   }),
+  "drover.context_counted": z.looseObject({ tokens: z.number().min(0).nullable() }),
   "drover.retry_scheduled": z.looseObject({
     attempt: z.number().int().min(1),
     at_ms: z.number().int().min(0),
+    since_ms: z.number().int().min(0).optional(),
   }),
+  "agent.custom_tool_use": Origin,
+  "user.message": Open,
+  "user.interrupt": Open,
+  "user.tool_confirmation": Open,
+  "user.custom_tool_result": Open,
+  "user.tool_result": Open,
+  "system.message": Open,
+  "session.status_rescheduled": Open,
+  "session.status_idle": Open,
+  "session.status_terminated": Open,
+  "session.thread_status_running": Open,
+  "session.thread_status_rescheduled": Open,
+  "session.thread_status_idle": Open,
+  "session.thread_status_terminated": Open,
+  "session.error": Open,
+  "session.updated": Open,
+  "session.usage": Open,
+  "session.deleted": Open,
 };
 
 /** What the contract's own schema leaves open of what is folded. */
@@ -93,5 +130,5 @@ export function publicPart(type: EventType): z.ZodType {
 
 /** The schema of the private part of an event of this type. */
 export function privatePart(type: EventType): z.ZodType {
-  return CHECKED[type] ?? Open;
+  return PRIVATE[type];
 }
