@@ -161,6 +161,13 @@ test("thinking between texts keeps its place", () => {
   ]);
 });
 
+test("a response has the name that its first chunk gives it", () => {
+  const events = new ChunkEvents((name) => name);
+  expect(events.id).toBeUndefined();
+  for (const id of [null, "chatcmpl-1", "chatcmpl-2"]) events.take({ id, choices: [] });
+  expect(events.id).toBe("chatcmpl-1");
+});
+
 test("an error that stands where a chunk should is told", () => {
   expect(() => responseOf([{ object: "error", message: "out of memory", code: 500 }])).toThrow(
     "The model's server gave up: out of memory",

@@ -19,15 +19,22 @@ export class ChunkEvents {
   #open: { kind: "text" | "thinking"; index: number } | undefined;
   #finishReason: string | undefined;
   #refusal = "";
+  #id: string | undefined;
 
   /** `nameOf` gives a tool's own name for the one it was sent under. */
   constructor(nameOf: (sentName: string) => string) {
     this.#calls = new ToolCalls(nameOf, () => this.#newBlock());
   }
 
+  /** The server's own name for the response, where it gives one. */
+  get id(): string | undefined {
+    return this.#id;
+  }
+
   /** Throws `StreamError` if the chunk tells that the server gave up. */
   take(chunk: unknown): readonly StreamEvent[] {
-    const { choices, usage, object, message } = record(chunk);
+    const { choices, usage, object, message, id } = record(chunk);
+    this.#id ??= text(id) || undefined;
     // Told without an `error` around it by some.
     if (object === "error") throw new StreamError(`The model's server gave up: ${said(message)}`);
     const counts = usageOf(record(usage));

@@ -94,7 +94,7 @@ export class ChatCompletionsModel implements Model {
         for (const event of events.take(chunk)) builder.take(event);
       }
       for (const event of events.end(seen)) builder.take(event);
-      return { type: "response", ...builder.finish(), request_id: request_id ?? undefined };
+      return { type: "response", ...builder.finish(), request_id: request_id ?? events.id };
     } catch (error) {
       return { ...chatFailure(error, this.#failure, seen.errorBody), ...told(builder) };
     }
