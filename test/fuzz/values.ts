@@ -118,7 +118,7 @@ function stringOf({ ids, marker, name = "" }: ValueOptions, schema: Schema): fc.
   if (schema["pattern"] === "^[!-~]{1,128}$") return ids(kindOf(name));
   const max = Math.min(bound(schema["maxLength"], 60), 200);
   const samples = [
-    fc.constantFrom(marker, `/${marker}`, "https://example.com/x", "example.com", "offline/echo"),
+    fc.constantFrom(marker, `/${marker}`, "https://localhost/x", "example.com", "offline/echo"),
     fc.string({ maxLength: max }),
     fc.string({ unit: "grapheme", maxLength: max }),
     ids(kindOf(name)),

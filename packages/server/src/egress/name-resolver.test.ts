@@ -1,4 +1,5 @@
 import { createSocket } from "node:dgram";
+import { hostname } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import { nameResolver } from "./name-resolver.ts";
 
@@ -54,9 +55,18 @@ test("all addresses of a name are found, of both kinds", async () => {
   await expect(resolve("none.example")).rejects.toThrow("none.example");
 });
 
-test("only names that the operator trusts are looked for on this machine", async () => {
+test("no name server is asked for this machine, or for what the operator trusts", async () => {
   const { asked, server } = await serveNames({});
-  const resolve = nameResolver({ isNamed: (host) => host === "localhost", servers: [server] });
-  expect((await resolve("localhost")).map(({ address }) => address)).toContain("127.0.0.1");
+  const resolve = nameResolver({ isNamed: (host) => host === hostname(), servers: [server] });
+  for (const name of ["localhost", "LocalHost.", "a.b.localhost"]) {
+    expect(await resolve(name)).toEqual([
+      { address: "127.0.0.1", family: 4 },
+      { address: "::1", family: 6 },
+    ]);
+  }
+  // Every system knows its own name, by its own files.
+  await resolve(hostname()).catch(() => undefined);
   expect(asked).toEqual([]);
+  await expect(resolve("localhost.example")).rejects.toThrow();
+  expect(new Set(asked)).toEqual(new Set(["localhost.example"]));
 });

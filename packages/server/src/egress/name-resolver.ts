@@ -15,6 +15,13 @@ export interface NameResolverOptions {
   readonly servers?: readonly string[];
 }
 
+/** RFC 6761: such names are this machine, and no name server is asked. */
+const LOCAL = /^(?:.*\.)?localhost\.?$/i;
+const LOOPBACK: readonly ResolvedAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
 /** Milliseconds before a name server is asked again, and how often it is asked at all. */
 const ANSWER_MS = 2_000;
 const TRIES = 2;
@@ -25,6 +32,7 @@ const TRIES = 2;
  */
 export function nameResolver({ isNamed, servers }: NameResolverOptions): ResolveName {
   return async (host) => {
+    if (LOCAL.test(host)) return LOOPBACK;
     if (isNamed(host)) return await lookup(host, { all: true });
     const resolver = new Resolver({ timeout: ANSWER_MS, tries: TRIES });
     if (servers !== undefined) resolver.setServers([...servers]);
