@@ -30,13 +30,25 @@ export function withinBudget(
   state: SessionState,
   { threadId, inbox, now }: { threadId: string; inbox: readonly InboxEvent[]; now: string },
 ): readonly Action[] {
-  const asks = actions.some((action) => action.kind === "append" && ASKS_MODEL[action.step.type]);
-  if (!asks || !isAtCap(state.account, state.budget, now)) return actions;
-  const isTold = state.status === "idle" && threadState(state, threadId).hold === "held";
+  const asks = actions.some(isAsk);
+  const judges = actions.some(({ kind }) => kind === "judge_calls");
+  if (!asks && !judges) return actions;
+  const { hold, status } = threadState(state, threadId);
+  // While calls are judged the time runs on, and what has been begun is not broken off for that.
+  const account = asks ? state.account : { ...state.account, runningSince: null };
+  if (!isAtCap(account, state.budget, now)) {
+    // Judging is no step that would say by itself that the turn goes on.
+    return judges && status === "idle" ? append("resume") : actions;
+  }
+  const isTold = state.status === "idle" && hold === "held";
   if (!isTold) return append("hold");
   return inbox.length > 0 ? append("keep_input") : [];
 }
 
-function append(type: "hold" | "keep_input"): readonly Action[] {
+function isAsk(action: Action): boolean {
+  return action.kind === "append" && ASKS_MODEL[action.step.type];
+}
+
+function append(type: "resume" | "hold" | "keep_input"): readonly Action[] {
   return [{ kind: "append", id: `append:${type}`, step: { type } }];
 }

@@ -4,6 +4,7 @@ import type { EventDraft } from "../session/log-event.ts";
 import type { OfferedTool } from "../tools/offered-tools.ts";
 import { type Drafting, draft } from "./drafting.ts";
 import type { JudgedCall } from "./judge.ts";
+import { requestCost } from "./request-end.ts";
 
 type Response = Extract<ModelOutcome, { type: "response" }>;
 
@@ -36,8 +37,16 @@ export function heldDraft(
   previewId: (blockIndex: number) => string | undefined,
 ): EventDraft {
   const preview_ids = response.blocks.map((_, index) => previewId(index) ?? null);
+  const cost = requestCost(
+    { outcome: "response", usage: response.usage },
+    drafting.model,
+    drafting,
+  );
   return draft(drafting, "drover.response_held", {
     public: {},
-    private: { request: requestId, response, preview_ids },
+    private: {
+      ...{ request: requestId, response, preview_ids },
+      ...(cost !== undefined && { cost: String(cost) }),
+    },
   });
 }

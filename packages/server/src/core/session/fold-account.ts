@@ -3,15 +3,32 @@ import { isAtCap } from "./budget.ts";
 import type { EventDraft } from "./log-event.ts";
 import { type SessionState, threadState, withThread } from "./state.ts";
 
-/** Folds what an event means for the accounts and the budget. Its times are those of `now`. */
-export function foldAccount(state: SessionState, draft: EventDraft, now: string): SessionState {
+/**
+ * Folds what an event means for the accounts and the budget. `before` is the state before it was folded
+ * otherwise; its times are those of `now`.
+ */
+export function foldAccount(
+  state: SessionState,
+  draft: EventDraft,
+  { before, now }: { before: SessionState; now: string },
+): SessionState {
   switch (draft.type) {
-    case "span.model_request_end":
-      return withCharge(state, draft.thread_id, draft.private);
+    case "span.model_request_end": {
+      // A response that was held has been counted since then.
+      const { request } = threadState(before, draft.thread_id);
+      const isCounted =
+        request?.id === draft.public.model_request_start_id && request.held !== null;
+      return isCounted ? state : withCharge(state, draft.thread_id, draft.private);
+    }
+    case "drover.response_held": {
+      const { response, cost } = draft.private;
+      const charge = { outcome: "response", usage: response.usage, cost } as const;
+      return withCharge(state, draft.thread_id, charge);
+    }
     case "drover.calls_judged":
       // One that could not be asked, or did not answer in time, has told nothing.
-      return draft.private.opinions.reduce((before, { usage, cost }) => {
-        return withCharge(before, draft.thread_id, { outcome: "failed", usage, cost });
+      return draft.private.opinions.reduce((sum, { usage, cost }) => {
+        return withCharge(sum, draft.thread_id, { outcome: "failed", usage, cost });
       }, state);
     case "session.status_running":
       return { ...state, account: started(state.account, now, draft.private.hour_price) };

@@ -29,10 +29,11 @@ export function foldDraft(
 ): SessionState {
   const before = threadState(state, draft.thread_id);
   const context = foldContext(before, draft);
-  const after = foldControl(state, draft, seq);
-  const thread = { ...threadState(after, draft.thread_id), context };
+  const control = foldControl(state, draft, seq);
+  const thread = { ...threadState(control, draft.thread_id), context };
   const isSame = context === before.context;
-  return foldAccount(isSame ? after : withThread(after, draft.thread_id, thread), draft, now);
+  const after = isSame ? control : withThread(control, draft.thread_id, thread);
+  return foldAccount(after, draft, { before: state, now });
 }
 
 function foldControl(state: SessionState, draft: EventDraft, seq: number): SessionState {

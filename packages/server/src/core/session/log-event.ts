@@ -139,6 +139,8 @@ export interface HeldResponse {
   readonly response: Omit<Extract<ModelOutcome, { type: "response" }>, "request_id"> & {
     readonly request_id?: string | undefined;
   };
+  /** As in `RequestEnd`. It counts from here on, and not again with the end of the request. */
+  readonly cost?: string;
   /** The ids under which its blocks were previewed. */
   readonly preview_ids: readonly (string | null)[];
 }
