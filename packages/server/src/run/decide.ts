@@ -53,11 +53,25 @@ export function decide(request: {
   return { drafts, status: state.status, totals: totalsOf(state, drafting.now) };
 }
 
+/** True if the drafts are wrong once something was received that was not known when they were decided. */
+export function isContested(state: SessionState, drafts: readonly EventDraft[]): boolean {
+  return presumesNoAnswer(drafts) || (state.budget !== null && presumesBudget(drafts));
+}
+
+/** A budget that was lowered may not allow the request, and one that was raised holds nobody up. */
+function presumesBudget(drafts: readonly EventDraft[]): boolean {
+  return drafts.some((draft) => {
+    if (draft.type === "span.model_request_start") return true;
+    if (draft.type !== "session.status_idle") return false;
+    return draft.public.stop_reason.type === "budget_reached";
+  });
+}
+
 /**
  * True if the drafts are wrong once the client has answered a call that it had not when they were
  * decided: they answer in its place, or tell what is waited for.
  */
-export function presumesNoAnswer(drafts: readonly EventDraft[]): boolean {
+function presumesNoAnswer(drafts: readonly EventDraft[]): boolean {
   return drafts.some((draft) => {
     if (draft.type === "user.custom_tool_result") return true;
     if (draft.type !== "session.status_idle") return false;

@@ -8,7 +8,7 @@ import type { Claim } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft, LogEvent } from "../core/session/log-event.ts";
 import { threadState } from "../core/session/state.ts";
-import { type Decision, decide, presumesNoAnswer } from "./decide.ts";
+import { type Decision, decide, isContested } from "./decide.ts";
 import type { DriveDeps } from "./deps.ts";
 import { type Effect, perform, type Settlement } from "./effects.ts";
 import { InFlight } from "./in-flight.ts";
@@ -193,10 +193,10 @@ class SessionDriver {
     const { drafts, status, totals } = decision;
     const checkpoint = this.#view.checkpoint();
     const outputs = settlements.flatMap((settlement) => settlement.outputs ?? []);
-    const isContested = presumesNoAnswer(drafts);
+    const mustBeLast = isContested(state, drafts);
     return await this.#persist(() =>
       this.#deps.store.write(async (tx) => {
-        if (isContested && (await tx.sessions.lock(key))?.last_seq !== state.seq) return undefined;
+        if (mustBeLast && (await tx.sessions.lock(key))?.last_seq !== state.seq) return undefined;
         await this.#putOutputs(tx, outputs);
         return await tx.events.append({
           ...key,

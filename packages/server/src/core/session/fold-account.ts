@@ -1,5 +1,4 @@
 import { type Charge, charged, resumed, started, stopped } from "./account.ts";
-import { isAtCap } from "./budget.ts";
 import type { EventDraft } from "./log-event.ts";
 import { type SessionState, threadState, withThread } from "./state.ts";
 
@@ -46,10 +45,7 @@ export function foldAccount(
     case "session.thread_status_terminated": {
       const thread = threadState(state, draft.thread_id);
       const account = stopped(thread.account, now);
-      // A budget that was raised while the pause was on its way holds nobody up.
-      const isLate = thread.hold === "held" && !isAtCap(state.account, state.budget, now);
-      const hold = isLate ? "released" : thread.hold;
-      return withThread(state, draft.thread_id, { ...thread, account, hold });
+      return withThread(state, draft.thread_id, { ...thread, account });
     }
     case "drover.forked":
       return cutOff(state, draft.private.until ?? now, now);
