@@ -144,7 +144,7 @@ function outputTokens(limits: ModelLimits, { view, deps }: EffectContext): numbe
 
 /** No error to show: the context is compacted, and asked about again. */
 function tooLong(
-  { message, windowTokens }: Extract<ModelOutcome, { type: "failure" }>,
+  { message, usage, windowTokens }: Extract<ModelOutcome, { type: "failure" }>,
   requestId: string,
   drafting: Drafting,
 ): EventDraft {
@@ -152,6 +152,7 @@ function tooLong(
     outcome: "failed",
     reason: "prompt_too_long",
     message,
+    ...(usage !== undefined && { usage }),
     ...(windowTokens !== undefined && { window_tokens: windowTokens }),
   });
 }

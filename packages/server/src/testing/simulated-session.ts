@@ -93,6 +93,7 @@ export class SimulatedSession {
       inbox: this.#inbox,
       drafting: this.#drafting(),
       policies: DEFAULT_POLICIES,
+      limitsOf: () => undefined,
       settlements,
     });
     const mustBeLast = isContested(this.#state, drafts);

@@ -45,8 +45,10 @@ export function withinBudget(
   return inbox.length > 0 ? append("keep_input") : [];
 }
 
+/** Or something that is only done because a request comes next. */
 function isAsk(action: Action): boolean {
-  return action.kind === "append" && ASKS_MODEL[action.step.type];
+  if (action.kind === "append") return ASKS_MODEL[action.step.type];
+  return action.kind === "count_context" || action.kind === "cut_context";
 }
 
 function append(type: "resume" | "hold" | "keep_input"): readonly Action[] {
