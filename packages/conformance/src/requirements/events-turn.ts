@@ -120,6 +120,10 @@ export const eventsTurn = requirements({
     "6.5",
     "After a turn that was given up the next message starts a new one.",
   ],
+  "events.error.compaction-limit": [
+    "6.5",
+    "A context that compaction cannot make fit ends the turn by compaction_limit_reached_error and retries_exhausted; the next user.message starts a new turn.",
+  ],
   "events.error.tool-use-limit": [
     "6.5",
     "A turn with too many rounds of tool use ends with tool_use_limit_reached_error and retries_exhausted; the next message starts a new one.",

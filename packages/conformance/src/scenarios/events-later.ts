@@ -9,8 +9,9 @@ import type { Target } from "../target.ts";
 
 /** A host that no resolver knows. */
 const NOWHERE = "https://mcp.nowhere.invalid/mcp";
-/** More than a million tokens. */
-const LARGE_WORDS = 900_000;
+/** More than `WINDOW_TOKENS`, which is more than an agent's tools and a short message. */
+const LARGE_WORDS = 25_000;
+const WINDOW_TOKENS = 20_000;
 const TERMINAL = ["satisfied", "max_iterations_reached", "failed", "interrupted"];
 
 /** MCP, outcomes, budgets, compaction, repositories. */
@@ -122,22 +123,51 @@ export const eventsLater: readonly Scenario[] = [
       verifies: ["events.agent.compacted"],
       rows: [69],
       needs: ["scripted-model"],
-      deferred: "compaction is not built yet",
     },
     async (t) => {
       const session = await newSession(t);
       const long = `${"word ".repeat(LARGE_WORDS)}
 ${script("- say: read")}`;
-      for (const [turn, text] of [long, script("- say: on we go")].entries()) {
-        const watch = await Watch.open(t, session.id);
-        await sendText(t, session.id, text);
-        await watch.turn();
-        await watch.close();
-        if (turn === 1) assertHas(watch.seen.at(-1) ?? {}, { stop_reason: { type: "end_turn" } });
-      }
+      const small = script(`window_tokens: ${WINDOW_TOKENS}\nsteps:\n- say: on we go`);
+      const first = await runTurn(t, session.id, long);
+      assert(!typesOf(first).includes("agent.thread_context_compacted"));
+      const turn = await runTurn(t, session.id, small);
+      const [compacted] = eventsOf(turn, "agent.thread_context_compacted");
+      assert(compacted !== undefined, typesOf(turn).join(" "));
+      assert.deepEqual(Object.keys(compacted).toSorted(), ["id", "processed_at", "type"]);
+      assertTime(compacted.processed_at);
+      assertHas(onlyOf(turn, "agent.message").content[0] ?? {}, { text: "on we go" });
+      assertHas(turn.at(-1) ?? {}, { stop_reason: { type: "end_turn" } });
+      // A session that has room is not compacted.
+      const roomy = await newSession(t);
+      const short = await runTurn(t, roomy.id, small);
+      assert(!typesOf(short).includes("agent.thread_context_compacted"));
       const types = ["agent.thread_context_compacted" as const];
-      const compacted = await t.client.beta.sessions.events.list(session.id, { types });
-      assert(compacted.data.length > 0);
+      const listed = await t.client.beta.sessions.events.list(session.id, { types });
+      assert.deepEqual(listed.data, [compacted]);
+    },
+  ),
+  scenario(
+    "a prompt that no compaction makes fit ends its turn, and the next one begins",
+    {
+      verifies: ["events.error.compaction-limit"],
+      rows: [69],
+      needs: ["scripted-model"],
+    },
+    async (t) => {
+      const session = await newSession(t);
+      const turn = await runTurn(t, session.id, script("- fail: prompt_too_long"));
+      assertHas(onlyOf(turn, "session.error").error, {
+        type: "compaction_limit_reached_error",
+        retry_status: { type: "exhausted" },
+      });
+      const exhausted = { stop_reason: { type: "retries_exhausted" } };
+      assertHas(onlyOf(turn, "session.thread_status_idle"), exhausted);
+      assertHas(turn.at(-1) ?? {}, { type: "session.status_idle", ...exhausted });
+      const next = await runTurn(t, session.id, script("- say: on we go"));
+      assert(typesOf(next).includes("session.status_running"));
+      assertHas(onlyOf(next, "agent.message").content[0] ?? {}, { text: "on we go" });
+      assertHas(next.at(-1) ?? {}, { stop_reason: { type: "end_turn" } });
     },
   ),
   scenario(

@@ -77,8 +77,12 @@ const Step = z
 
 const Steps = z.array(Step).min(1).max(MAX_STEPS);
 const Script = z.union([
-  Steps.transform((steps) => ({ steps, delay_ms: 0 })),
-  z.strictObject({ steps: Steps, delay_ms: Delay.default(0) }),
+  Steps.transform((steps) => ({ steps, delay_ms: 0, window_tokens: undefined })),
+  z.strictObject({
+    steps: Steps,
+    delay_ms: Delay.default(0),
+    window_tokens: z.int().min(1_000).optional(),
+  }),
 ]);
 
 type ScriptCall = z.output<typeof Call>;
@@ -92,6 +96,8 @@ export interface ScriptStep {
   /** How often `fail` happens before the step is answered; undefined: every time. */
   readonly times: number | undefined;
   readonly stopReason: string | undefined;
+  /** A longer prompt is refused. */
+  readonly windowTokens: number | undefined;
   /** Before each token. */
   readonly delayMs: number;
   /** Before the response begins. */
@@ -145,7 +151,7 @@ function readScript(text: string): readonly ScriptStep[] {
   const form = Array.isArray(parsed) ? Script.options[0] : Script.options[1];
   const result = form.safeParse(parsed);
   if (!result.success) throw new ScriptError(`The script is not right: ${issuesOf(result.error)}.`);
-  const { steps, delay_ms } = result.data;
+  const { steps, delay_ms, window_tokens } = result.data;
   return steps.map((step) => ({
     think: step.think,
     say: step.say,
@@ -153,6 +159,7 @@ function readScript(text: string): readonly ScriptStep[] {
     fail: step.fail,
     times: step.times,
     stopReason: step.stop_reason,
+    windowTokens: window_tokens,
     delayMs: step.delay_ms ?? delay_ms,
     waitMs: step.wait_ms ?? 0,
   }));

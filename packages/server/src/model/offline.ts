@@ -47,6 +47,8 @@ export class OfflineModel implements Model {
     try {
       signal.throwIfAborted();
       const { step, blocks } = this.#due(request);
+      const tooLong = tooLongPrompt(request, step.windowTokens);
+      if (tooLong !== undefined) return tooLong;
       await this.#pause(step.waitMs, signal);
       const failed = this.#failure(step, request);
       if (failed !== undefined) return failed;
@@ -130,6 +132,21 @@ export class OfflineModel implements Model {
   }
 }
 
+/** In the words of the API that these models stand in for. */
+function tooLongPrompt(
+  request: ModelRequest,
+  windowTokens: number | undefined,
+): Failure | undefined {
+  const tokens = promptTokens(request);
+  if (windowTokens === undefined || tokens <= windowTokens) return undefined;
+  const message = `prompt is too long: ${tokens} tokens > ${windowTokens} maximum`;
+  return { ...failure("prompt_too_long", message), windowTokens };
+}
+
+function promptTokens({ system, messages, tools }: ModelRequest): number {
+  return countTokens(JSON.stringify([system, messages, tools]));
+}
+
 function response(
   request: ModelRequest,
   blocks: readonly ModelBlock[],
@@ -164,6 +181,7 @@ function said(text: string): { step: ScriptStep; blocks: readonly ModelBlock[] }
     fail: undefined,
     times: undefined,
     stopReason: undefined,
+    windowTokens: undefined,
     delayMs: 0,
     waitMs: 0,
   };
