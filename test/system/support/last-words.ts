@@ -1,6 +1,7 @@
 import {
   type Answer,
   answer,
+  failing,
   type Json,
   type JudgedCall,
   judgedCallOf,
@@ -8,6 +9,15 @@ import {
 } from "@drover/testing";
 
 const SCRIPT = "#script ";
+
+/** What is said to be at an address with this in it cannot be fetched, which is found out by every request. */
+export const UNREACHABLE = "//unreachable.example/";
+const NOT_FETCHED = failing({
+  type: "status",
+  status: 400,
+  error_type: "invalid_request_error",
+  message: "messages.0.content.0.image.source.url: Unable to download the file",
+});
 
 /** A message that makes the double answer so, one answer a request, and then `done`. */
 export function script(...answers: readonly Answer[]): string {
@@ -24,6 +34,7 @@ export function lastWords(): (request: MessagesRequest) => Answer {
   return (request) => {
     const judged = judgedCallOf(request);
     if (judged !== undefined) return verdict(judged);
+    if (JSON.stringify(request.body["messages"]).includes(UNREACHABLE)) return NOT_FETCHED;
     const { text, answered } = newestText(request);
     if (!text.startsWith(SCRIPT)) return answer(`You said: ${text}`);
     const answers: readonly Answer[] = JSON.parse(text.slice(SCRIPT.length));
@@ -54,7 +65,7 @@ function newestText({ body }: MessagesRequest): { text: string; answered: number
   for (const message of list(body["messages"]).toReversed()) {
     const role = member(message, "role");
     if (role === "assistant") answered += 1;
-    else if (role !== "tool") {
+    else if (role === "user") {
       const texts = textsOf(member(message, "content"));
       const last = texts.findLastIndex((text) => !NOTE.test(text));
       answered += texts.slice(last + 1).filter((text) => EMPTY_NOTE.test(text)).length;

@@ -1,22 +1,16 @@
 import type { DocumentBlock, ImageBlock, ResultBlock, SearchResultBlock } from "@drover/api";
 import { isBlankText } from "../core/blank-text.ts";
-import { InvalidRequestError, NotImplementedError, unreachable } from "../core/errors.ts";
+import { InvalidRequestError, unreachable } from "../core/errors.ts";
+import {
+  beginsLike,
+  encodedTypes,
+  MEDIA_BYTES_MAX,
+  type MediaKind,
+  mediaFormOf,
+  SIGNATURE_BYTES,
+} from "../core/files/media.ts";
 
-/** Bytes of one image, as the Messages API has it; a larger one would fail every later turn. */
-const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
-const DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
 const URL_LENGTH_MAX = 8_192;
-const FILE_DOCUMENTS = "content from the Files API (source type `file`)";
-
-/** How the content of each media type begins, as Latin-1. */
-const IMAGE_SIGNATURES: Readonly<Record<string, RegExp>> = {
-  "image/jpeg": /^\xff\xd8\xff/,
-  "image/png": /^\x89PNG\r\n/,
-  "image/gif": /^GIF8[79]a/,
-  "image/webp": /^RIFF....WEBP/s,
-};
-const DOCUMENT_SIGNATURES: Readonly<Record<string, RegExp>> = { "application/pdf": /^%PDF-/ };
-const SIGNATURE_BYTES = 12;
 
 /**
  * Refuses content that no model takes: once in the log it would fail this turn and every later one.
@@ -58,7 +52,7 @@ function assertSearchResult(block: SearchResultBlock, place: string): void {
 function assertSource(
   source: ImageBlock["source"] | DocumentBlock["source"],
   place: string,
-  kind: "image" | "document",
+  kind: MediaKind,
 ): void {
   switch (source.type) {
     case "base64":
@@ -68,7 +62,8 @@ function assertSource(
       assertUrl(source.url, `${place}.url`);
       return;
     case "file":
-      throw new NotImplementedError(`${place}: not implemented in this version: ${FILE_DOCUMENTS}`);
+      // Whether it is there is asked in the transaction: see `assertFiles`.
+      return;
     case "text":
       if (!isBlankText(source.data)) return;
       throw new InvalidRequestError(`${place}.data: must not be empty or blank`);
@@ -80,26 +75,22 @@ function assertSource(
 function assertBase64(
   source: { data: string; media_type: string },
   place: string,
-  kind: "image" | "document",
+  kind: MediaKind,
 ): void {
-  const signatures = kind === "image" ? IMAGE_SIGNATURES : DOCUMENT_SIGNATURES;
-  const signature = Object.hasOwn(signatures, source.media_type)
-    ? signatures[source.media_type]
-    : undefined;
-  if (signature === undefined) {
-    throw new InvalidRequestError(
-      `${place}.media_type: must be one of ${Object.keys(signatures).join(", ")}`,
-    );
+  const types = encodedTypes(kind);
+  const form = mediaFormOf(kind, source.media_type);
+  if (form === undefined || !types.includes(source.media_type)) {
+    throw new InvalidRequestError(`${place}.media_type: must be one of ${types.join(", ")}`);
   }
   if (source.data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(source.data)) {
     throw new InvalidRequestError(`${place}.data: is not valid base64`);
   }
-  const bytesMax = kind === "image" ? IMAGE_BYTES_MAX : DOCUMENT_BYTES_MAX;
+  const bytesMax = MEDIA_BYTES_MAX[form];
   if ((source.data.length / 4) * 3 > bytesMax + 2) {
     throw new InvalidRequestError(`${place}.data: is larger than ${bytesMax} bytes`);
   }
   const head = Buffer.from(source.data.slice(0, (SIGNATURE_BYTES / 3) * 4), "base64");
-  if (!signature.test(head.toString("latin1"))) {
+  if (!beginsLike(source.media_type, head)) {
     throw new InvalidRequestError(`${place}.data: does not begin like ${source.media_type}`);
   }
 }

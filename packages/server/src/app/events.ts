@@ -1,5 +1,6 @@
 import type { ClientEventParams } from "@drover/api";
 import { InvalidRequestError, NotImplementedError, unreachable } from "../core/errors.ts";
+import type { FindModel } from "../core/models/offered-models.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
@@ -7,6 +8,7 @@ import { toWire, type WireEvent } from "../core/session/wire.ts";
 import { newId } from "../lib/new-id.ts";
 import { isAnswer, refuseAnswer, WaitingCalls } from "./events-answers.ts";
 import { assertContent } from "./events-content.ts";
+import { assertFiles } from "./events-files.ts";
 import { assertSystemMessage } from "./events-system.ts";
 import { acceptInput, type InputDraft, receiveAnswers } from "./input.ts";
 import { assertWithinBudget } from "./sessions-budget.ts";
@@ -16,6 +18,7 @@ export interface SentEvents {
   readonly events: readonly ClientEventParams[];
   /** True if a stream of the session is open. */
   readonly isWatched: boolean;
+  readonly findModel: FindModel;
 }
 
 /**
@@ -25,12 +28,13 @@ export interface SentEvents {
 export async function sendEvents(
   tx: StoreTransaction,
   key: SessionKey,
-  { events, isWatched }: SentEvents,
+  { events, isWatched, findModel }: SentEvents,
 ): Promise<{ data: readonly WireEvent[] }> {
   const session = existing(await tx.sessions.lock(key), key);
   assertOpen(session);
   assertWithinBudget(session, events, tx.now);
-  assertSystemMessage(events);
+  await assertSystemMessage(tx, session, { events, findModel });
+  await assertFiles(tx, key.workspaceId, events);
   const waiting = events.some(isAnswer) ? await WaitingCalls.read(tx, session) : undefined;
   const drafts = events.map((event, index) => {
     const place = `events.${index}`;
@@ -65,6 +69,13 @@ export function inputDraft(
       const { type, ...body } = event;
       return { ...envelope, type, public: body, private: {} };
     }
+    case "system.message": {
+      for (const [index, block] of event.content.entries()) {
+        assertContent(block, `${place}.content.${index}`);
+      }
+      const { type, ...body } = event;
+      return { ...envelope, type, public: body, private: {} };
+    }
     case "user.interrupt": {
       assertOwnThread(session, event.session_thread_id, place);
       const { type, ...body } = event;
@@ -76,7 +87,7 @@ export function inputDraft(
 }
 
 function refuse(
-  event: Exclude<ClientEventParams, { type: "user.message" | "user.interrupt" }>,
+  event: Exclude<ClientEventParams, { type: "user.message" | "system.message" | "user.interrupt" }>,
   place: string,
 ): never {
   switch (event.type) {
@@ -88,7 +99,6 @@ function refuse(
         `${place}: user.tool_result is for sessions in self-hosted environments`,
       );
     case "user.define_outcome":
-    case "system.message":
       throw new NotImplementedError(`${place}: not implemented in this version: ${event.type}`);
     default:
       return unreachable(event);

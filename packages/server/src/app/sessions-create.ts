@@ -20,6 +20,7 @@ import { newId } from "../lib/new-id.ts";
 import { Secret } from "../lib/secret.ts";
 import { agentOf } from "./agents.ts";
 import { inputDraft } from "./events.ts";
+import { assertFiles } from "./events-files.ts";
 import { acceptInput } from "./input.ts";
 import { assertVaults, attachAll } from "./sessions-attach.ts";
 import { assertBudgetable } from "./sessions-budget.ts";
@@ -129,6 +130,7 @@ async function acceptInitial(
 ): Promise<void> {
   if (events.length === 0) return;
   const key = { workspaceId: session.workspace_id, sessionId: session.id };
+  await assertFiles(tx, session.workspace_id, events, "initial_events");
   const drafts = events.map((event, index) =>
     inputDraft(session, event, `initial_events.${index}`),
   );

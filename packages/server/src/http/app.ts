@@ -18,6 +18,7 @@ import { StreamReaders } from "../app/streams-readers.ts";
 import { SharedReads } from "../app/streams-reads.ts";
 import { createVaults } from "../app/vaults.ts";
 import { createWorkspaces } from "../app/workspaces.ts";
+import type { FindModel } from "../core/models/offered-models.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
@@ -63,6 +64,8 @@ export interface AppDeps {
   readonly prices: PriceList;
   /** See `ReplayOptions`. */
   readonly askModel: ReplayOptions["askModel"];
+  /** What is known of a model. */
+  readonly findModel: FindModel;
   /** Skills that are there for all workspaces. */
   readonly installedSkills: readonly InstalledSkill[];
   /** Where uploads lie while they are checked. */

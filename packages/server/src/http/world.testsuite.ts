@@ -134,6 +134,7 @@ export async function openWorld({
       message: "there is no model",
       retryable: false,
     }),
+    findModel: () => undefined,
     installedSkills: [],
     scratchFolder: join(dataFolder, "scratch"),
     wakeDisposer: () => {

@@ -34,6 +34,9 @@ const BY_TYPE: Readonly<Record<string, Meaning>> = {
   conflict_error: BROKEN,
 };
 
+/** Of a request that is wrong in itself, or too large. */
+const INVALID_STATUSES = [400, 413, 415, 422];
+
 const BY_STATUS: Readonly<Record<number, Meaning>> = {
   402: BILLING,
   408: BROKEN,
@@ -80,6 +83,7 @@ function apiFailure(error: APIError, context: FailureContext): Failure {
   const retryAfterMs = retryAfter(error.headers);
   return {
     ...failure(meaning, message, context),
+    ...(INVALID_STATUSES.includes(status ?? 0) && meaning === REFUSED && { invalidRequest: true }),
     ...(meaning.retryable && retryAfterMs !== undefined && { retryAfterMs }),
   };
 }

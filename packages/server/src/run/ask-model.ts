@@ -3,6 +3,12 @@ import type { ModelOutcome } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import type { DriveDeps } from "./deps.ts";
+import { preparedRequest } from "./prepared-request.ts";
+
+type AskDeps = Pick<
+  DriveDeps,
+  "store" | "blobs" | "clock" | "findModel" | "model" | "toolsOf" | "policies"
+>;
 
 const NOBODY = { blockStarted: () => undefined, textDelta: () => undefined };
 
@@ -11,10 +17,11 @@ const NOBODY = { blockStarted: () => undefined, textDelta: () => undefined };
  * of it in the session.
  */
 export async function askModel(
-  { model, toolsOf, policies }: Pick<DriveDeps, "model" | "toolsOf" | "policies">,
+  deps: AskDeps,
   { session, context }: { session: SessionRecord; context: readonly LogEvent[] },
   signal: AbortSignal,
 ): Promise<ModelOutcome> {
-  const tools = toolsOf(session).map(({ definition }) => definition);
-  return await model.respond(modelRequest(session, context, tools, policies), NOBODY, signal);
+  const tools = deps.toolsOf(session).map(({ definition }) => definition);
+  const request = modelRequest(session, context, tools, deps.policies);
+  return await deps.model.respond(await preparedRequest(request, session, deps), NOBODY, signal);
 }

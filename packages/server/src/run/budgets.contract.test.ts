@@ -62,7 +62,9 @@ function post(brain: BrainWorld, key: SessionKey, ...types: readonly ("message" 
       ? { type: "user.interrupt" as const }
       : { type: "user.message" as const, content: [{ type: "text" as const, text: "And b." }] },
   );
-  return brain.store.write((tx) => sendEvents(tx, key, { events, isWatched: false }));
+  return brain.store.write((tx) =>
+    sendEvents(tx, key, { events, isWatched: false, findModel: () => undefined }),
+  );
 }
 
 /** One process after another until one finds nothing to do. */

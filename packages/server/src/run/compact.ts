@@ -10,15 +10,16 @@ import {
 import { contextMessages } from "../core/harness/context.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import { draft } from "../core/harness/drafting.ts";
-import { failureDrafts } from "../core/harness/failure.ts";
+import { type FailedRequest, failureDrafts } from "../core/harness/failure.ts";
 import { marked, unmarkedRequest } from "../core/harness/model-request.ts";
 import { requestEnded } from "../core/harness/request-end.ts";
 import { promptTokens, roomOf } from "../core/harness/room.ts";
 import { messagesTokens, summaryRequest } from "../core/harness/summary-request.ts";
 import type { ModelObserver, ModelOutcome, ModelRequest } from "../core/ports/model.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
-import { type SessionState, threadState } from "../core/session/state.ts";
+import { threadState } from "../core/session/state.ts";
 import type { EffectContext, Settlement } from "./effects.ts";
+import { failedRequest, preparedRequest } from "./prepared-request.ts";
 import { threadLimits } from "./thread-limits.ts";
 import { threadDefinitions, threadTools } from "./thread-tools.ts";
 
@@ -47,19 +48,15 @@ export async function callForSummary(
     ...UNSEEN,
     usageReported: (usage) => reported.report(requestId, usage),
   };
-  const outcome = await deps.model.respond(requestFor(given, context), observer, signal);
+  const request = await preparedRequest(requestFor(given, context), context.view.session, deps);
+  const outcome = await deps.model.respond(request, observer, signal);
   deps.failPoint("serve.model.after");
   return {
     committed: async () => reported.forget(requestId),
     drafts: (state, drafting) =>
       outcome.type === "response"
         ? summaryDrafts(outcome, requestId, given, drafting)
-        : failedSummaryDrafts(
-            outcome,
-            { requestId, state, random: deps.random() },
-            context,
-            drafting,
-          ),
+        : failedSummaryDrafts(outcome, failedRequest(requestId, state, context), context, drafting),
   };
 }
 
@@ -75,17 +72,17 @@ export async function countContext(
   signal: AbortSignal,
 ): Promise<Settlement> {
   const { session } = view;
-  const request = unmarkedRequest(
+  const counted = unmarkedRequest(
     session,
     view.context,
     threadDefinitions(view, deps),
     deps.policies,
   );
+  const request = await preparedRequest(counted, session, deps);
   const patience = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
   deps.failPoint("serve.count.before");
-  const counted = await deps.model.count?.(request, patience);
+  const tokens = (await deps.model.count?.(request, patience)) ?? null;
   deps.failPoint("serve.count.after");
-  const tokens = counted ?? null;
   return {
     drafts: (_state, drafting) => [
       draft(drafting, "drover.context_counted", { public: {}, private: { tokens } }),
@@ -129,7 +126,7 @@ function estimateError({ events, context, limits }: CompactionCase): number {
 /** A refusal of the summary is met by a smaller request, anything else by what failures are met by. */
 function failedSummaryDrafts(
   failure: Extract<ModelOutcome, { type: "failure" }>,
-  request: { requestId: string; state: SessionState; random: number },
+  request: FailedRequest,
   { deps }: EffectContext,
   drafting: Drafting,
 ): readonly EventDraft[] {

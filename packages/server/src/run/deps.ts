@@ -1,6 +1,7 @@
 import type { Policies } from "../core/harness/policies.ts";
 import type { FindModel } from "../core/models/offered-models.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
+import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Hands } from "../core/ports/hands.ts";
 import type { Model } from "../core/ports/model.ts";
@@ -13,6 +14,8 @@ import type { FailPoint } from "../lib/fail-point.ts";
 /** What a driver works with. Nothing in it is a session's: any driver can go on with any session. */
 export interface DriveDeps {
   readonly store: Store;
+  /** Where the content of files is. */
+  readonly blobs: Pick<Blobs, "get">;
   readonly hands: Hands;
   readonly model: Model;
   /** What is known of a model: its limits, prices and abilities. */

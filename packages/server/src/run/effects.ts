@@ -20,6 +20,7 @@ import { callForSummary, countContext, cutContext } from "./compact.ts";
 import type { DriveDeps } from "./deps.ts";
 import { judgeCalls } from "./judging.ts";
 import { lookBack } from "./look-back.ts";
+import { failedRequest, preparedRequest } from "./prepared-request.ts";
 import { createResponsePreview } from "./preview.ts";
 import type { ReportedUsage } from "./reported-usage.ts";
 import type { SessionView } from "./session-view.ts";
@@ -101,10 +102,11 @@ async function callModel(
     },
   });
   const definitions = tools.map(({ definition }) => definition);
-  const request = modelRequest(session, view.context, definitions, {
+  const unprepared = modelRequest(session, view.context, definitions, {
     ...deps.policies,
     ...(limits !== undefined && { maxTokens: outputTokens(limits, context) }),
   });
+  const request = await preparedRequest(unprepared, session, deps);
   deps.failPoint("serve.model.before");
   const observer = {
     ...preview,
@@ -122,7 +124,7 @@ async function callModel(
         return [tooLong(settled, requestId, drafting)];
       }
       if (settled.type === "failure") {
-        const failed = { requestId, state, random: deps.random() };
+        const failed = failedRequest(requestId, state, context);
         return failureDrafts(settled, failed, policies, drafting);
       }
       const toolOf = (name: string) => tools.find(({ definition }) => definition.name === name);

@@ -69,17 +69,16 @@ export async function compose(
   const { store, announcements } = database;
   const secretBox = await openSecretBox(config, database);
   const hands = openHands(config, spawn);
-  const { models, findModel, prices } = knownModels(config);
+  const known = openModels(config);
   const deps: DriveDeps = {
     store,
+    blobs,
     hands,
-    model: new Models({ ...config.model, limits: { silenceMs: config.model.silenceMs } }),
-    findModel,
+    ...known.toAsk,
     announcements,
     clock: systemClock,
     policies,
     ...(config.judgeModel !== undefined && { judgeModel: config.judgeModel }),
-    prices,
     toolsOf: (session) => offeredTools(session.agent.tools),
     random: Math.random,
     newId,
@@ -104,8 +103,7 @@ export async function compose(
       cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,
-      models,
-      prices,
+      ...known.toShow,
       askModel: (asked, signal) => askModel(deps, asked, signal),
       log,
       shutdown: shutdown.signal,
@@ -134,10 +132,15 @@ function createScheduler(deps: DriveDeps, holder: string, ownership: Ownership):
   });
 }
 
-function knownModels({ model, prices }: Config) {
+/** To be asked, to be listed, and to be looked up. */
+function openModels({ model, prices }: Config) {
   const offered = offeredModels(model);
   const findModel = modelFinder(offered);
-  return { models: createModels(offered), findModel, prices: priceList(findModel, prices) };
+  const known = { findModel, prices: priceList(findModel, prices) };
+  return {
+    toAsk: { model: new Models({ ...model, limits: { silenceMs: model.silenceMs } }), ...known },
+    toShow: { models: createModels(offered), ...known },
+  };
 }
 
 function openHands(config: Config, spawn: SpawnHandsOptions): LocalHands {

@@ -13,6 +13,7 @@ import {
 } from "@drover/testing";
 import { sendEvents } from "../app/events.ts";
 import { DEFAULT_POLICIES, type Policies } from "../core/harness/policies.ts";
+import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { EventWriter, SessionKey } from "../core/ports/event-log.ts";
 import type { OfferedModel } from "../core/ports/model.ts";
@@ -27,6 +28,7 @@ import { AnthropicModel } from "../model/anthropic.ts";
 import type { DriveDeps } from "../run/deps.ts";
 import { drive } from "../run/drive.ts";
 import { LocalAnnouncements } from "../store/local-announcements.ts";
+import { MemoryBlobs } from "../store/memory-blobs.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../store/sqlite/sqlite-store.ts";
 import { impatientClock } from "./impatient-clock.ts";
 import { testTool } from "./logs.ts";
@@ -41,6 +43,7 @@ const TOOLS = ["bash", "read", "write"];
  */
 export interface BrainWorld extends AsyncDisposable {
   readonly store: Store;
+  readonly blobs: Blobs;
   readonly hands: MemoryHands;
   readonly api: Awaited<ReturnType<typeof startMessagesApi>>;
   readonly announcements: LocalAnnouncements;
@@ -93,8 +96,10 @@ export async function createBrainWorld(options: {
   });
   const hands = new MemoryHands({ tools: options.tools });
   let ids = options.firstId ?? 0;
+  const blobs = new MemoryBlobs();
   const deps: DriveDeps = {
     store,
+    blobs,
     hands,
     model: new AnthropicModel({ baseUrl: api.url, apiKey: new Secret(api.apiKey) }),
     announcements,
@@ -111,14 +116,16 @@ export async function createBrainWorld(options: {
     failPoint: () => undefined,
     log: { info: () => undefined, error: () => undefined },
   };
-  const world = { store, hands, api, announcements, clock, deps };
+  const world = { store, blobs, hands, api, announcements, clock, deps };
   return {
     ...world,
     newSession: (budget) => newSession(world, { budget: budget ?? null }),
     sessionWith: (log) => sessionWith(world, log),
     send: (key, ...events) => send(world, key, events),
     post: async (key, ...events) => {
-      await store.write((tx) => sendEvents(tx, key, { events, isWatched: false }));
+      await store.write((tx) =>
+        sendEvents(tx, key, { events, isWatched: false, findModel: deps.findModel }),
+      );
     },
     log: (key) => store.events.getEvents(key, { limit: 10_000 }),
     until: (key, isReached) => until(world, key, isReached),

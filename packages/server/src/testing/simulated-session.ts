@@ -246,7 +246,8 @@ function replied(
       message: "no",
     } as const;
     const outcome = { ...failure, ...(usage !== undefined && { usage }) };
-    return failureDrafts(outcome, { requestId, state, random: 0 }, DEFAULT_POLICIES, drafting);
+    const failed = { requestId, state, context: [], systemTurns: "turn", random: 0 } as const;
+    return failureDrafts(outcome, failed, DEFAULT_POLICIES, drafting);
   }
   const usesTools = reply.type === "calls";
   return responseDrafts(

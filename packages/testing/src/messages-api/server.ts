@@ -302,9 +302,13 @@ function error500(response: ServerResponse, cause: unknown): void {
   error(response, 500, cause instanceof Error ? cause.message : String(cause));
 }
 
-/** What a harness sent as tool results in the last message of a request, by tool use id. */
+/**
+ * What a harness sent as tool results in the last message of a request, by tool use id; a system message
+ * may stand behind it.
+ */
 export function toolResultsOf(request: MessagesRequest): ReadonlyMap<string, JsonObject> {
-  const last = listOf(request.body["messages"]).at(-1);
+  const messages = listOf(request.body["messages"]);
+  const last = messages.findLast((message) => field(message, "role") !== "system");
   return new Map(
     listOf(field(last, "content")).flatMap((block) =>
       isObject(block) && block["type"] === "tool_result"

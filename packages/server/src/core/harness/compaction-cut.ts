@@ -3,6 +3,7 @@ import { eventTokens } from "../session/fold-context.ts";
 import type { LogEvent } from "../session/log-event.ts";
 import { blocksTokens } from "../session/token-estimate.ts";
 import { toModelBlock } from "./context.ts";
+import { withoutWithheld } from "./withheld.ts";
 
 /** Shares of the prompt that may be kept as they are: whole turns before the newest … */
 const EARLIER_TURNS_SHARE = 1 / 5;
@@ -12,6 +13,8 @@ const TURN_SHARE = 1 / 2;
 const RESPONSES_SHARE = 1 / 4;
 /** Characters of an input that is too long to be repeated as it is. */
 const INPUT_CHARS_MAX = 20_000;
+/** Characters of system messages that outlive what they came with. */
+const SYSTEM_CHARS_MAX = 40_000;
 
 /** Where a context is cut in two. */
 export interface Cut {
@@ -21,6 +24,8 @@ export interface Cut {
   readonly dropped: readonly LogEvent[];
   /** The newest input, where it is not among what is kept. */
   readonly input: readonly ModelBlock[];
+  /** What the system said before the cut: it goes on to hold. */
+  readonly system: readonly ModelBlock[];
 }
 
 /** What is never cut apart: a message of the user's, or a response with all of its results. */
@@ -40,16 +45,20 @@ export function compactionCut(
   events: readonly LogEvent[],
   { promptMax, compactions }: { promptMax: number; compactions: number },
 ): Cut {
-  const units = unitsOf(events.filter(({ type }) => type !== "agent.thread_context_compacted"));
+  const units = unitsOf(
+    withoutWithheld(events).filter(({ type }) => type !== "agent.thread_context_compacted"),
+  );
   const newest = newestInput(units);
   const place = cutPlace(units, newest, promptMax / 2 ** compactions);
   const last = events.at(-1)?.seq ?? 0;
   const keptFrom = units[place]?.events[0]?.seq ?? last + 1;
+  const dropped = events.filter(({ seq, type }) => {
+    return seq < keptFrom || type === "agent.thread_context_compacted";
+  });
   return {
     keptFrom,
-    dropped: events.filter(({ seq, type }) => {
-      return seq < keptFrom || type === "agent.thread_context_compacted";
-    }),
+    dropped,
+    system: saidBySystem(dropped),
     input: place <= newest.to ? [] : repeatedInput(events, units, newest, promptMax),
   };
 }
@@ -124,6 +133,20 @@ function unitsOf(events: readonly LogEvent[]): readonly Unit[] {
     if (unit !== undefined) unit.tokens += eventTokens(event);
   }
   return units;
+}
+
+/** The newest of it, if there is too much. */
+function saidBySystem(dropped: readonly LogEvent[]): readonly ModelBlock[] {
+  const blocks = dropped.flatMap((event): readonly ModelBlock[] => {
+    if (event.type === "agent.thread_context_compacted") return event.private.system ?? [];
+    return event.type === "system.message" ? event.public.content.map(toModelBlock) : [];
+  });
+  let room = SYSTEM_CHARS_MAX;
+  const kept = blocks.toReversed().filter((block) => {
+    room -= String(block["text"]).length;
+    return room >= 0;
+  });
+  return kept.toReversed();
 }
 
 /** The newest input as it was; where it is in no event any more, as the compaction before repeated it. */

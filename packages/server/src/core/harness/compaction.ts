@@ -141,11 +141,14 @@ function measured(
   const kept = events.filter(({ seq, type }) => {
     return seq >= cut.keptFrom && type !== "agent.thread_context_compacted";
   });
-  const replacement = [{ role: "user" as const, content: [...summary, ...cut.input] }];
+  const replacement = [
+    { role: "user" as const, content: [...summary, ...cut.input, ...cut.system] },
+  ];
   return {
     how,
     summary,
     input: cut.input,
+    ...(cut.system.length > 0 && { system: cut.system }),
     kept_from: cut.keptFrom,
     tokens_before: messagesTokens(contextMessages(events)),
     tokens_after: messagesTokens(replacement) + messagesTokens(contextMessages(kept)),

@@ -1,14 +1,17 @@
 import type { MessageBlock } from "@drover/api";
 import type { ModelBlock, ModelMessage } from "../ports/model.ts";
 import type { EventType, LogEvent, LogEventOf, ModelOrigin } from "../session/log-event.ts";
+import { merged, withSystemTurns } from "./message-order.ts";
 import { noteAfter } from "./notes.ts";
 import { type CallAnswer, callAnswers, resultBlock } from "./result-blocks.ts";
 import { tamed } from "./tame.ts";
 import { withUsableCalls } from "./usable-calls.ts";
+import { withoutWithheld } from "./withheld.ts";
 
 /** The events that a context is built from; the rest of the log is never read for it. */
 export const CONTEXT_TYPES = [
   "user.message",
+  "system.message",
   "agent.message",
   "agent.thinking",
   "agent.tool_use",
@@ -16,6 +19,7 @@ export const CONTEXT_TYPES = [
   "agent.custom_tool_use",
   "user.custom_tool_result",
   "agent.thread_context_compacted",
+  "drover.content_withheld",
   "drover.forked",
   "span.model_request_end",
 ] as const satisfies readonly EventType[];
@@ -26,7 +30,9 @@ export const CONTEXT_TYPES = [
  * response is there whole or not at all, and thinking goes back byte for byte.
  */
 export function contextMessages(events: readonly LogEvent[]): readonly ModelMessage[] {
-  return withUsableCalls(merged(exchanges(sinceCompaction(events)).flatMap(exchangeMessages)));
+  const relevant = withoutWithheld(sinceCompaction(events));
+  const messages = exchanges(relevant).flatMap(exchangeMessages);
+  return withUsableCalls(withSystemTurns(merged(messages), "turn"));
 }
 
 /** The last compaction first, then what it kept and what came after it. */
@@ -43,6 +49,7 @@ function sinceCompaction(events: readonly LogEvent[]): readonly LogEvent[] {
 /** A model response with its results, or input of the user. */
 type Exchange =
   | { kind: "input"; blocks: readonly ModelBlock[] }
+  | { kind: "system"; blocks: readonly ModelBlock[] }
   | {
       kind: "response";
       response: Response;
@@ -66,11 +73,15 @@ function exchanges(events: readonly LogEvent[]): readonly Exchange[] {
       case "user.message":
         list.push({ kind: "input", blocks: event.public.content.map(toModelBlock) });
         break;
+      case "system.message":
+        list.push({ kind: "system", blocks: event.public.content.map(toModelBlock) });
+        break;
       case "agent.thread_context_compacted":
         list.push({
           kind: "input",
           blocks: [...event.private.summary, ...event.private.input],
         });
+        list.push({ kind: "system", blocks: event.private.system ?? [] });
         break;
       case "drover.forked":
         if (event.private.note !== null) {
@@ -119,6 +130,7 @@ function closedResponse(
 
 function exchangeMessages(exchange: Exchange): readonly ModelMessage[] {
   if (exchange.kind === "input") return [{ role: "user", content: exchange.blocks }];
+  if (exchange.kind === "system") return [{ role: "system", content: exchange.blocks }];
   const blocks = withoutTrailingThinking(exchange.response.blocks);
   const answers = blocks
     .filter((block) => block.type === "tool_use")
@@ -147,16 +159,4 @@ function isSigned(block: ModelBlock): boolean {
 /** The API takes no assistant message that ends in thinking. */
 function withoutTrailingThinking(blocks: readonly ModelBlock[]): readonly ModelBlock[] {
   return blocks.slice(0, blocks.findLastIndex((block) => !isSigned(block)) + 1);
-}
-
-/** Neighbours of one role become one message; empty ones go. */
-function merged(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-  const list: { role: ModelMessage["role"]; content: ModelBlock[] }[] = [];
-  for (const { role, content } of messages) {
-    if (content.length === 0) continue;
-    const last = list.at(-1);
-    if (last?.role === role) last.content.push(...content);
-    else list.push({ role, content: [...content] });
-  }
-  return list;
 }

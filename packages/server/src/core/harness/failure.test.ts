@@ -15,7 +15,13 @@ const overloaded: Extract<ModelOutcome, { type: "failure" }> = {
 const failed = (failure: typeof overloaded, policies = DEFAULT_POLICIES) => {
   const drafting = testDrafting();
   const state = fold(committed(startedTurn(drafting)));
-  const request = { requestId: "start_1", state, random: 0 };
+  const request = {
+    requestId: "start_1",
+    state,
+    context: [],
+    systemTurns: "turn" as const,
+    random: 0,
+  };
   return failureDrafts(failure, request, policies, drafting);
 };
 

@@ -1,13 +1,16 @@
 import type { TurnError } from "@drover/api";
+import type { SystemTurns } from "../models/system-turns.ts";
 import type { ModelFailureKind, ModelOutcome } from "../ports/model.ts";
-import type { EventDraft } from "../session/log-event.ts";
+import type { EventDraft, LogEvent } from "../session/log-event.ts";
 import { type SessionState, threadState } from "../session/state.ts";
 import { bare, type Drafting, draft, sessionError, threadStatus } from "./drafting.ts";
 import type { Policies } from "./policies.ts";
+import { refusedMedia } from "./refused-media.ts";
 import { requestClosed, requestEnded } from "./request-end.ts";
 import { abandonedResult } from "./results.ts";
 import { retryPlan } from "./retry-plan.ts";
 import { runningDrafts } from "./steps.ts";
+import { worksAround } from "./workarounds.ts";
 
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
 
@@ -21,10 +24,20 @@ const ERROR_TYPE: Record<ModelFailureKind, TurnError["type"]> = {
   aborted: "model_request_failed_error",
 };
 
+export interface FailedRequest {
+  readonly requestId: string;
+  readonly state: SessionState;
+  /** The events that the request was made from, and how system messages stood in it. */
+  readonly context: readonly LogEvent[];
+  readonly systemTurns: SystemTurns;
+  /** In [0, 1). */
+  readonly random: number;
+}
+
 /** What is appended for a model request that failed: another attempt later, or the end of the turn. */
 export function failureDrafts(
   failure: Failure,
-  request: { requestId: string; state: SessionState; random: number },
+  request: FailedRequest,
   policies: Policies,
   drafting: Drafting,
 ): readonly EventDraft[] {
@@ -35,16 +48,48 @@ export function failureDrafts(
   });
   const error = (message: string, type: "retrying" | "exhausted") =>
     sessionError(drafting, { type: ERROR_TYPE[failure.kind], message, retry_status: { type } });
+  const withheld = withheldDraft(failure, request, policies, drafting);
   const thread = threadState(request.state, drafting.threadId);
-  const plan = retryPlan(failure, thread, request.random, policies, Date.parse(drafting.now));
-  if (plan.type === "give_up") return [end, error(plan.message, "exhausted")];
+  const nowMs = Date.parse(drafting.now);
+  const plan = retryPlan(
+    withheld === undefined ? failure : withoutMedia(failure),
+    thread,
+    request.random,
+    policies,
+    nowMs,
+  );
+  const closed = [end, ...(withheld === undefined ? [] : [withheld])];
+  if (plan.type === "give_up") return [...closed, error(plan.message, "exhausted")];
+  const retry = withheld === undefined ? plan.retry : { ...plan.retry, at_ms: nowMs };
   return [
-    end,
+    ...closed,
     error(plan.message, "retrying"),
     bare(drafting, "session.status_rescheduled"),
     threadStatus(drafting, "session.thread_status_rescheduled"),
-    draft(drafting, "drover.retry_scheduled", { public: {}, private: plan.retry }),
+    draft(drafting, "drover.retry_scheduled", { public: {}, private: retry }),
   ];
+}
+
+/** What the API refused and is to be left out of every later request; undefined if that is not it. */
+function withheldDraft(
+  failure: Failure,
+  { context, systemTurns }: FailedRequest,
+  policies: Policies,
+  drafting: Drafting,
+): EventDraft | undefined {
+  if (failure.invalidRequest !== true) return undefined;
+  if (!worksAround(policies, "refused_media_withheld", drafting.model.id)) return undefined;
+  const refused = refusedMedia(context, failure.message, systemTurns);
+  if (refused === undefined) return undefined;
+  return draft(drafting, "drover.content_withheld", {
+    public: {},
+    private: { ...refused, message: failure.message },
+  });
+}
+
+function withoutMedia(failure: Failure): Failure {
+  const message = `${failure.message} The model is not shown this content any more.`;
+  return { ...failure, message, retryable: true };
 }
 
 /**

@@ -50,6 +50,12 @@ export const WORKAROUNDS = [
     why: "A model reads only so much at once, and refuses a prompt that is longer.",
     models: /(?:)/,
   },
+  {
+    name: "refused_media_withheld",
+    does: "Puts a sentence in the place of an image or a document that the API refuses, and asks again.",
+    why: "What only the API can judge, such as an image at a URL, would fail every later turn as well.",
+    models: /(?:)/,
+  },
 ] as const satisfies readonly Workaround[];
 
 export type WorkaroundName = (typeof WORKAROUNDS)[number]["name"];

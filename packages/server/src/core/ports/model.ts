@@ -9,7 +9,8 @@ import type { ModelInfo } from "@drover/api";
 export type ModelBlock = { readonly type: string; readonly [key: string]: unknown };
 
 export interface ModelMessage {
-  readonly role: "user" | "assistant";
+  /** `system` only between a user's message and an answer, and only for models that take it. */
+  readonly role: "user" | "assistant" | "system";
   readonly content: readonly ModelBlock[];
 }
 
@@ -114,6 +115,8 @@ export type ModelOutcome =
       readonly retryAfterMs?: number;
       /** Tokens of the model's window, where a `prompt_too_long` tells it. */
       readonly windowTokens?: number;
+      /** The API took the request itself for wrong: asking again as it is is no use. */
+      readonly invalidRequest?: true;
       readonly usage?: ModelUsage;
     };
 

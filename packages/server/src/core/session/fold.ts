@@ -76,6 +76,7 @@ function foldControl(state: SessionState, draft: EventDraft, seq: number): Sessi
     case "session.usage":
     case "session.deleted":
     case "drover.budget_set":
+    case "drover.content_withheld":
     case "drover.forked":
     case "agent.thread_context_compacted":
     case "drover.context_counted":

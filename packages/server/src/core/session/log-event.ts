@@ -98,6 +98,14 @@ export interface EventBodies {
   "drover.budget_set": Entry<Empty, { readonly budget: Budget }>;
   /** What an API said of the size of the context as it was; null if it could not be asked. */
   "drover.context_counted": Entry<Empty, { readonly tokens: number | null }>;
+  /**
+   * Media that the model's API refused: from now on a sentence stands in their `places` of the event's
+   * content. `message` is the API's own, scrubbed.
+   */
+  "drover.content_withheld": Entry<
+    Empty,
+    { readonly event_id: string; readonly places: readonly number[]; readonly message: string }
+  >;
   /** The turn goes on at `at_ms` (milliseconds since 1970). */
   "drover.retry_scheduled": Entry<
     Empty,
@@ -180,6 +188,8 @@ export interface Compaction {
   readonly summary: readonly ModelBlock[];
   /** The newest input before `kept_from`, as it was, if what came of it goes on after. */
   readonly input: readonly ModelBlock[];
+  /** What the system had said in the conversation until then. */
+  readonly system?: readonly ModelBlock[];
   /** `seq` of the first event that is sent as it is. */
   readonly kept_from: number;
   /** Estimates of the messages alone. */

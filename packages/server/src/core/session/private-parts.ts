@@ -8,6 +8,7 @@ import type { EventType } from "./log-event.ts";
  */
 
 const Block = z.looseObject({ type: z.string() });
+const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
 const Blocks = z.array(z.object({ index: z.number().int().min(0), block: Block }));
 const Origin = z.looseObject({ request: z.string(), blocks: Blocks });
 const Count = z.number().min(0).optional();
@@ -28,6 +29,8 @@ const Usage = z.looseObject({
 const RequestEnd = z.looseObject({
   outcome: z.enum(["response", "failed", "interrupted", "lost"]),
   stop_reason: z.string().nullish(),
+  go_on: z.enum(["paused", "cut_call", "empty", "unreadable_calls"]).optional(),
+  cut_call: z.string().optional(),
   refusal: Open.optional(),
   usage: Usage.optional(),
   cost: Picodollars.optional(),
@@ -46,6 +49,7 @@ const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
   "agent.thread_context_compacted": z.looseObject({
     summary: z.array(Block),
     input: z.array(Block),
+    system: z.array(TextBlock).optional(),
     kept_from: z.number().int().min(0),
     tokens_before: z.number().min(0),
     tokens_after: z.number().min(0),
@@ -91,6 +95,11 @@ const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
     event_id: z.string().nullable(),
     until: Time.nullable(),
     note: z.string().nullable(),
+  }),
+  "drover.content_withheld": z.looseObject({
+    event_id: z.string(),
+    places: z.array(z.number().int().min(0)),
+    message: z.string(),
   }),
   "drover.context_counted": z.looseObject({ tokens: z.number().min(0).nullable() }),
   "drover.retry_scheduled": z.looseObject({

@@ -10,6 +10,7 @@ const FOREIGN: ReadonlySet<string> = new Set([
   "message",
   "metadata",
   "summary",
+  "system",
   "title",
 ]);
 

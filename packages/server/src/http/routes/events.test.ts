@@ -75,7 +75,7 @@ describe("send", () => {
     ["an unknown media type", base64("image/tiff", PNG), 400, "media_type"],
     ["a type from the prototype", base64("constructor", PNG), 400, "media_type"],
     ["a link to a local file", image({ type: "url", url: "file:///etc/passwd" }), 400, "url"],
-    ["a stored file", image({ type: "file", file_id: "file_1" }), 501, "file"],
+    ["a stored file that is not there", image({ type: "file", file_id: "file_1" }), 404, "file_1"],
     ["another thread", { type: "user.interrupt", session_thread_id: "sthr_x" }, 400, "sthr_x"],
     [
       "an answer to nobody",
@@ -118,12 +118,6 @@ describe("send", () => {
       501,
       "user.define_outcome",
     ],
-    [
-      "a system message",
-      { type: "system.message", content: [{ type: "text", text: "t" }] },
-      501,
-      "system.message",
-    ],
     ["what agents say", { type: "agent.message", content: [] }, 400, "events.1"],
     ["an unknown field", { ...message("a"), colour: "red" }, 400, "colour"],
   ])("refuses %s and with it the whole request", async (_name, event, status, named) => {
@@ -139,7 +133,12 @@ describe("send", () => {
 
   const system = { type: "system.message", content: [{ type: "text", text: "Be brief." }] };
   test.each<[string, object[], number, string]>([
-    ["in its place", [message("a"), system], 501, "events.1"],
+    [
+      "of nothing visible",
+      [message("a"), { ...system, content: [{ type: "text", text: " " }] }],
+      400,
+      "events.1.content.0.text",
+    ],
     ["alone", [system], 400, "events.0: a system.message must directly follow"],
     ["after an interrupt", [{ type: "user.interrupt" }, system], 400, "must directly follow"],
     ["before other input", [message("a"), system, message("b")], 400, "events.1"],

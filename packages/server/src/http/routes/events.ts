@@ -6,6 +6,7 @@ import type { Cursors } from "../../app/pagination.ts";
 import { openStream } from "../../app/streams.ts";
 import type { StreamReaders } from "../../app/streams-readers.ts";
 import type { SharedReads } from "../../app/streams-reads.ts";
+import type { FindModel } from "../../core/models/offered-models.ts";
 import type { Announcements } from "../../core/ports/announcements.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { readJson } from "../body.ts";
@@ -23,17 +24,18 @@ interface Options {
   readonly cursors: Cursors;
   readonly write: Write;
   readonly streams: Streams;
+  readonly findModel: FindModel;
 }
 
 export function eventRoutes(options: Options): Hono<AppEnv> {
-  const { write, streams } = options;
+  const { write, streams, findModel } = options;
   return new Hono<AppEnv>()
     .post("/v1/sessions/:session_id/events", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, EventSendParams);
       const key = sessionKey(c);
       const isWatched = options.readers.has(key.sessionId);
-      return await write(c, (tx) => sendEvents(tx, key, { ...value, isWatched }), bytes);
+      return await write(c, (tx) => sendEvents(tx, key, { ...value, isWatched, findModel }), bytes);
     })
     .get("/v1/sessions/:session_id/events", async (c) => {
       const query = parseQuery(c, EventListQuery);
