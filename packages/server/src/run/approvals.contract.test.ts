@@ -3,6 +3,7 @@ import { answer, type Script, text, toolCall, toolResultsOf } from "@drover/test
 import { describe, expect, test } from "vitest";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
+import { allow, answerAll, callIds, deny, result } from "../testing/answers.ts";
 import { type BrainWorld, createBrainWorld } from "../testing/brain.ts";
 import { brokenLogRules, comparableLog } from "../testing/log-rules.ts";
 import { Mortal, mortalStore } from "../testing/mortal.ts";
@@ -26,34 +27,11 @@ const OFFERED = ["ask_write", "ask_delete", "read", "client_weather"];
 const world = (script: Script = ASKING) =>
   createBrainWorld({ script, offered: OFFERED, tools: { "*": ({ name }) => `${name} ran` } });
 
-const allow = (id: string): ClientEventParams => ({
-  type: "user.tool_confirmation",
-  tool_use_id: id,
-  result: "allow",
-});
-const deny = (id: string, deny_message?: string): ClientEventParams => ({
-  type: "user.tool_confirmation",
-  tool_use_id: id,
-  result: "deny",
-  ...(deny_message !== undefined && { deny_message }),
-});
-const result = (id: string, said = "sunny"): ClientEventParams => ({
-  type: "user.custom_tool_result",
-  custom_tool_use_id: id,
-  content: [{ type: "text", text: said }],
-});
-
 async function started(brain: BrainWorld, message = "Go."): Promise<SessionKey> {
   const key = await brain.newSession();
   await brain.send(key, message);
   await brain.run();
   return key;
-}
-
-function callIds(log: readonly LogEvent[]): readonly string[] {
-  return log.flatMap(({ type, id }) =>
-    type === "agent.tool_use" || type === "agent.custom_tool_use" ? [id] : [],
-  );
 }
 
 function idles(log: readonly LogEvent[]) {
@@ -328,22 +306,6 @@ test("shell calls keep their order, whatever order they are allowed in, and hold
   expect(brain.hands.executions.map(({ callId }) => callId)).toEqual([write, first, second]);
   expect(idles(await brain.log(key)).at(-1)).toEqual({ type: "end_turn" });
 });
-
-/** Answers whatever the session waits for: allows, except what deletes. */
-async function answerAll(brain: BrainWorld, key: SessionKey): Promise<void> {
-  const log = await brain.log(key);
-  const last = log.at(-1);
-  if (last?.type !== "session.status_idle") return;
-  const { stop_reason: reason } = last.public;
-  if (reason.type !== "requires_action") return;
-  for (const id of reason.event_ids) {
-    const call = log.find((event) => event.id === id);
-    if (call?.type === "agent.custom_tool_use") await brain.post(key, result(id));
-    else if (call?.type === "agent.tool_use") {
-      await brain.post(key, call.public.name === "ask_delete" ? deny(id, "No.") : allow(id));
-    }
-  }
-}
 
 /** One process after another, the first of which dies, until the turn is over. */
 async function settled(brain: BrainWorld, key: SessionKey, killAt: number): Promise<string[]> {

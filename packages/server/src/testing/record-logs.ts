@@ -2,6 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   answer,
+  judgedCallOf,
+  type MessagesRequest,
   overloaded,
   type Script,
   text,
@@ -11,6 +13,7 @@ import {
 } from "@drover/testing";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { MemoryTool } from "../hands/fake/memory-hands.ts";
+import { allow, callIds, deny, result } from "./answers.ts";
 import { type BrainWorld, createBrainWorld, TWO_TOOLS } from "./brain.ts";
 
 /**
@@ -21,6 +24,8 @@ import { type BrainWorld, createBrainWorld, TWO_TOOLS } from "./brain.ts";
 interface Scenario {
   readonly name: string;
   readonly script: Script;
+  /** Names of tools as `testTool` has them. */
+  readonly offered?: readonly string[];
   readonly tools?: Readonly<Record<string, MemoryTool>>;
   readonly play: (brain: BrainWorld) => Promise<SessionKey>;
 }
@@ -31,6 +36,13 @@ const callThenText =
     toolResultsOf(request).size > 0
       ? answer(text("Done."))
       : answer(thinking("A tool is needed."), ...names.map((name) => toolCall(name, { n: name })));
+
+const call = (request: MessagesRequest) =>
+  toolResultsOf(request).size > 0 || request.lastUserText.startsWith("Once more")
+    ? answer(text("Done."))
+    : answer(thinking("Three of them."), ...["allow", "deny", "ask"].map(autoCall));
+
+const autoCall = (verdict: string) => toolCall(`auto_${verdict}`, { n: verdict });
 
 const SCENARIOS: readonly Scenario[] = [
   {
@@ -123,12 +135,57 @@ const SCENARIOS: readonly Scenario[] = [
       return key;
     },
   },
+  {
+    name: "asked",
+    script: callThenText("ask_write", "read", "client_weather", "ask_delete"),
+    offered: ["ask_write", "read", "client_weather", "ask_delete"],
+    tools: { "*": () => "done" },
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "Ask me.");
+      await brain.run();
+      const [write = "", , weather = "", remove = ""] = callIds(await brain.log(key));
+      await brain.post(key, result(weather));
+      await brain.run();
+      await brain.post(key, deny(remove, "Not on a Sunday."));
+      await brain.send(key, "And then?");
+      await brain.run();
+      await brain.post(key, allow(write));
+      await brain.run();
+      return key;
+    },
+  },
+  {
+    name: "judged",
+    script: (request) => {
+      const judged = judgedCallOf(request);
+      if (judged === undefined) return call(request);
+      const verdict = judged.tool.slice("auto_".length);
+      return answer(JSON.stringify({ verdict, reason: "It looks so." }));
+    },
+    offered: ["auto_allow", "auto_deny", "auto_ask"],
+    tools: { "*": () => "done" },
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "Judge it.");
+      await brain.run();
+      await brain.post(key, { type: "user.interrupt" });
+      await brain.run();
+      await brain.send(key, "Once more, without.");
+      await brain.run();
+      return key;
+    },
+  },
 ];
 
 const [, , folder = "."] = process.argv;
 mkdirSync(folder, { recursive: true });
-for (const { name, script, tools = {}, play } of SCENARIOS) {
-  await using brain = await createBrainWorld({ script, tools });
+for (const { name, script, offered, tools = {}, play } of SCENARIOS) {
+  await using brain = await createBrainWorld({
+    script,
+    tools,
+    ...(offered !== undefined && { offered }),
+  });
   const log = await brain.log(await play(brain));
   const lines = log.map((event) => JSON.stringify(event));
   writeFileSync(join(folder, `${name}.v1.jsonl`), `${lines.join("\n")}\n`);

@@ -92,7 +92,7 @@ function turnStep(
     if (compaction !== undefined) return compaction;
     return append({ type: "ask", attempt: thread.failures + 1 });
   }
-  const isOpen = isTurnOpen(thread) || state.status !== "idle";
+  const isOpen = isTurnOpen(thread) || state.status !== "idle" || state.blockedOn !== null;
   return isOpen ? append({ type: "end_turn" }) : [];
 }
 

@@ -30,7 +30,8 @@ export function callActions(state: SessionState, thread: ThreadState): readonly 
   const refused = thread.calls.filter(isRefused);
   const runnable = runnableCalls(thread.calls);
   if (refused.length + runnable.length === 0) {
-    return state.status === "idle" && isToldOf(thread) ? [] : append({ type: "require_action" });
+    const isTold = isToldOf(state, thread) && isToldOf(thread, thread);
+    return isTold ? [] : append({ type: "require_action" });
   }
   // The client's answer may be the first thing to happen after the thread went idle for it.
   if (thread.status !== "running" || state.status !== "running") return append({ type: "resume" });
@@ -57,10 +58,12 @@ function callAction(call: OpenCall): Action {
     : { kind: "await_call", id: `call:${call.id}`, callId: call.id, ...call.started };
 }
 
-/** True if the thread is idle for exactly what it waits for. */
-export function isToldOf(thread: ThreadState): boolean {
+/** True if the thread, or its session, is said to be idle for exactly what the thread waits for. */
+export function isToldOf(
+  { status, blockedOn }: Pick<ThreadState, "status" | "blockedOn">,
+  thread: ThreadState,
+): boolean {
   const waiting = waitingIds(thread);
-  const { status, blockedOn } = thread;
   return (
     status === "idle" &&
     blockedOn?.length === waiting.length &&

@@ -199,6 +199,6 @@ export function idleDrafts(
 }
 
 function isSaidOf(thread: ThreadState, { stop_reason: { type } }: Ending): boolean {
-  if (type === "requires_action") return isToldOf(thread);
+  if (type === "requires_action") return isToldOf(thread, thread);
   return type === "budget_reached" ? thread.hold === "held" : !isTurnOpen(thread);
 }

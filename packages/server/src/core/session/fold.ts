@@ -64,11 +64,14 @@ function foldControl(state: SessionState, draft: EventDraft, seq: number): Sessi
     case "session.thread_status_terminated":
       return withThread(state, draft.thread_id, foldTurnEvent(thread, draft));
     case "session.status_running":
-      return { ...state, status: "running" };
+      return { ...state, status: "running", blockedOn: null };
     case "session.status_rescheduled":
       return { ...state, status: "rescheduling" };
-    case "session.status_idle":
-      return { ...state, status: "idle" };
+    case "session.status_idle": {
+      const { stop_reason: reason } = draft.public;
+      const blockedOn = reason.type === "requires_action" ? reason.event_ids : null;
+      return { ...state, status: "idle", blockedOn };
+    }
     case "session.status_terminated":
       return { ...state, status: "terminated" };
     case "user.tool_result":

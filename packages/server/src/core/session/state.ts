@@ -12,6 +12,8 @@ export interface SessionState {
   /** The last event folded in. */
   readonly seq: number;
   readonly status: SessionStatus;
+  /** Ids of the calls that the session was last said to be idle for; null if it is not, or for none. */
+  readonly blockedOn: readonly string[] | null;
   readonly threads: Readonly<Record<string, ThreadState>>;
   /** Of all threads together; time in which several run counts once. */
   readonly account: Account;
@@ -94,7 +96,7 @@ export interface Ending {
 }
 
 /** Version of `fold` and of this shape; a checkpoint of another version is not used. */
-export const FOLD_VERSION = 3;
+export const FOLD_VERSION = 4;
 
 export const IDLE_THREAD: ThreadState = {
   status: "idle",
@@ -116,6 +118,7 @@ export const IDLE_THREAD: ThreadState = {
 export const NEW_SESSION: SessionState = {
   seq: 0,
   status: "idle",
+  blockedOn: null,
   threads: {},
   account: EMPTY_ACCOUNT,
   budget: null,
