@@ -325,6 +325,8 @@ CREATE INDEX sessions_environment on sessions (workspace_id, environment_id);
 
 CREATE INDEX sessions_hand on sessions (deleted_at, id) where deleted_at is not null and hand_disposed = 0;
 
+CREATE INDEX sessions_id on sessions (id);
+
 CREATE INDEX sessions_lease on sessions (lease_holder) where lease_holder is not null;
 
 CREATE INDEX sessions_live on sessions (workspace_id, created_at, id)

@@ -26,6 +26,7 @@ const ACROSS_WORKSPACES: Readonly<Record<string, string>> = {
   "sealed-texts.ts listColumn": "a rotation of the encryption key renews all secrets",
   "sealed-texts.ts replace":
     "a rotation of the encryption key renews all secrets, by their whole key",
+  "session-copies.ts isTaken": "a session's id is one of a kind in all of them",
   "session-copies.ts listAbandonedCopies": "the collector of the server looks after all of them",
   "session-queue.ts claimSessions": "the scheduler drives the sessions of all workspaces",
   "session-queue.ts nextDue": "the scheduler drives the sessions of all workspaces",

@@ -159,7 +159,11 @@ function testRefusals(open: OpenStore): void {
     const other = newSession();
     await begin(other);
     await expect(begin(other)).rejects.toThrow(ConflictError);
-    await begin({ ...session, workspace_id: uniqueId("wrkspc") });
+    // Also to another workspace's: those who run calls know sessions by their ids alone.
+    await expect(begin({ ...session, workspace_id: uniqueId("wrkspc") })).rejects.toThrow(
+      ConflictError,
+    );
+    await begin({ ...session, id: uniqueId("sesn") });
   });
 
   test("refuses events whose ids are another's, in a log or an inbox, or come twice", async () => {

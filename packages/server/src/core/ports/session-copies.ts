@@ -10,7 +10,7 @@ import type { NewSession, SessionRecord } from "./sessions.ts";
  * - A copy that is not finished and not touched any more can be found, and be discarded piece by piece.
  */
 export interface SessionCopies {
-  /** Takes the id. Rejects with `ConflictError` if a session has or had it in this workspace. */
+  /** Takes the id. Rejects with `ConflictError` if a session of any workspace has or had it. */
   begin(session: NewSession): Promise<void>;
   /**
    * Stores events as they are, but for their `seq`, which follows what is there. Their times must not go back. Rejects with

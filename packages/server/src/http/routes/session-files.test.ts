@@ -188,7 +188,7 @@ describe("a session that was exported", () => {
     ).toBe(2);
   });
 
-  test("is the same file on the same server, in another workspace", async () => {
+  test("is another session in another workspace of its server", async () => {
     const world = await openWorld();
     const id = await talkedSession(world);
     const file = await exported(world, id);
@@ -196,9 +196,15 @@ describe("a session that was exported", () => {
     const headers = { authorization: `Bearer ${other.key}` };
     const environment = await world.request("POST", "/v1/environments", { name: "here" }, headers);
     const query = `?environment_id=${environment.body.id}`;
-    expect((await imported(world, file, query, other.key)).status).toBe(200);
-    const again = await exported(world, id, other.key);
-    expect(again.split("\n").slice(2, -2)).toEqual(file.split("\n").slice(2, -2));
+    const refused = await imported(world, file, query, other.key);
+    expect([refused.status, refused.body.error.message]).toEqual([
+      409,
+      expect.stringContaining(id),
+    ]);
+    const { status, body } = await imported(world, file, `${query}&new_ids=true`, other.key);
+    expect(status).toBe(200);
+    const again = await exported(world, body.id, other.key);
+    expect(again.split("\n").length).toBe(file.split("\n").length);
   });
 
   test("holds no secret, and says what it leaves out", async () => {

@@ -27,9 +27,7 @@ export function sessionCopies(tx: SqlTransaction): SessionCopies {
 
 async function beginCopy(tx: SqlTransaction, session: NewSession): Promise<void> {
   const { workspace_id, id } = session;
-  const taken = await tx.db.get(sql`
-    select session_key from sessions where workspace_id = ${workspace_id} and id = ${id}`);
-  if (taken !== undefined) throw new ConflictError(`there is or was a session ${id} here`);
+  if (await isTaken(tx, id)) throw new ConflictError(`there is or was a session ${id} here`);
   const sessionKey = await insertSessionRow(tx, session);
   await tx.db.all(sql`
     update sessions set deleted_at = ${tx.now}, hand_disposed = 1
@@ -37,6 +35,12 @@ async function beginCopy(tx: SqlTransaction, session: NewSession): Promise<void>
   await tx.db.all(sql`
     insert into session_copies (session_key, workspace_id, session_id, touched_at)
     values (${sessionKey}, ${workspace_id}, ${id}, ${tx.now})`);
+}
+
+/** In any workspace: outside of the store, sessions are known by their ids alone. */
+async function isTaken(tx: SqlTransaction, id: string): Promise<boolean> {
+  const taken = await tx.db.get(sql`select session_key from sessions where id = ${id} limit 1`);
+  return taken !== undefined;
 }
 
 async function addCopied(
