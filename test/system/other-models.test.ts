@@ -58,6 +58,7 @@ models:
     prices: { input: "0.1", output: "0.2" }
     can: { images: false, effort: false }
   - { id: local-unmeasured, provider: local, model: "small:8b", created_at: 2026-10-01 }
+  - { id: local-hopeful, provider: local, model: "small:8b", can: { images: true } }
   - { id: local-large, provider: local, model: large, created_at: 2026-11-02 }
 `,
   );
@@ -70,8 +71,8 @@ models:
 
 afterAll(async () => {
   const refusals = [...chat.refusals, ...world.model.refusals].filter(
-    // A window that nobody told is found out by being refused.
-    ({ rule }) => rule !== "context-length",
+    // What the file does not tell, or tells wrongly, is found out by being refused.
+    ({ rule }) => !["context-length", "image-unsupported"].includes(rule),
   );
   await world.close();
   await chat.close();
@@ -88,6 +89,7 @@ test("models that are configured are listed, with what is known of them", async 
     "local-large",
     "local-small",
     "local-unmeasured",
+    "local-hopeful",
   ]);
   const small = await world.client.models.retrieve("small");
   expect(small).toMatchObject({
@@ -138,6 +140,21 @@ test("an image for a model without images is told once, and the session goes on"
     },
   ]);
   expect(messagesOf(history).at(-1)).toBe("You said: And now?");
+});
+
+test("an image that the file says a model can see, and it cannot, does not stop the session", async () => {
+  const talk = await Conversation.open(world, { model: "local-hopeful" });
+  const source = { type: "base64" as const, media_type: "image/png" as const, data: PNG };
+  const { content } = userMessage("What is this?");
+  await world.client.beta.sessions.events.send(talk.id, {
+    events: [{ type: "user.message", content: [{ type: "image", source }, ...content] }],
+  });
+  await talk.afterTurns(1);
+  await talk.say("And now?");
+  const history = await talk.afterTurns(2);
+  expect(messagesOf(history).at(-1)).toBe("You said: And now?");
+  expect(history.filter(isType("session.error"))).not.toEqual([]);
+  expect(chat.refusals.filter(({ rule }) => rule === "image-unsupported")).toHaveLength(1);
 });
 
 test("a server that fails in the middle is asked again, and the session says so", async () => {

@@ -70,6 +70,21 @@ describe("fitted", () => {
     expect(fits.heldBack).toHaveLength(1);
   });
 
+  test("says what the system says in the middle as the user's words, where it must", () => {
+    const messages: readonly ModelMessage[] = [
+      { role: "user", content: [text("a")] },
+      { role: "system", content: [text("Be brief.")] },
+    ];
+    const request = { model: "m", system: [], messages, tools: [], max_tokens: 1 };
+    expect(fitted(request, ALL, "m").request.messages).toEqual(messages);
+    expect(fitted(request, { ...ALL, systemMessages: false }, "m").request.messages).toEqual([
+      {
+        role: "user",
+        content: [text("a"), text("<system_message>\nBe brief.\n</system_message>")],
+      },
+    ]);
+  });
+
   test.each<[Effort, readonly Effort[], Effort | undefined]>([
     ["high", [], undefined],
     ["max", ["low", "high"], "high"],

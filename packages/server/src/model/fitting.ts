@@ -1,3 +1,4 @@
+import { withSystemTurns } from "../core/harness/message-order.ts";
 import type { Effort, ModelAbilities, ModelBlock, ModelMessage } from "../core/ports/model.ts";
 import { isRecord } from "../lib/is-record.ts";
 import type { ProviderRequest } from "./provider.ts";
@@ -24,7 +25,10 @@ export function fitted(
   if (abilities === undefined) return { request, heldBack: [] };
   const held = new Set<keyof ModelAbilities>();
   const noting = (ability: keyof ModelAbilities) => held.add(ability);
-  const taken = request.messages.map((message) => fittedMessage(message, abilities, noting));
+  const spoken = abilities.systemMessages
+    ? request.messages
+    : withSystemTurns(request.messages, "text");
+  const taken = spoken.map((message) => fittedMessage(message, abilities, noting));
   const messages = abilities.parallelTools ? taken : oneToolAtATime(taken);
   // Only a conversation that has more than one call in a response is told differently.
   if (messages.length !== taken.length) noting("parallelTools");

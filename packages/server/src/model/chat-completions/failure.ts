@@ -71,7 +71,9 @@ function apiFailure(
   const code = codeOf(error.error);
   const tooLong =
     tooLongPrompt(status, said) ?? (code === "context_length_exceeded" ? {} : undefined);
-  const meant = CANNOT.test(said) ? REFUSED : meaningOf(status ?? statusIn(code), code);
+  const told = status ?? statusIn(code);
+  const cannot = CANNOT.test(said);
+  const meant = cannot ? REFUSED : meaningOf(told, code);
   const meaning = tooLong === undefined ? meant : TOO_LONG;
   const message =
     status === undefined
@@ -81,8 +83,14 @@ function apiFailure(
   return {
     ...failure(meaning, message, context),
     ...tooLong,
+    ...(meaning === REFUSED && (cannot || isInvalid(told)) && { invalidRequest: true }),
     ...(meaning.retryable && retryAfterMs !== undefined && { retryAfterMs }),
   };
+}
+
+/** A request that is wrong in itself, or too large. */
+function isInvalid(status: number | undefined): boolean {
+  return status !== undefined && [400, 413, 415, 422].includes(status);
 }
 
 function meaningOf(status: number | undefined, code: string): Meaning {

@@ -197,7 +197,7 @@ describe("ChatCompletionsModel", () => {
   });
 
   test.each<[string, Fault, object]>([
-    ["400", status(400), { kind: "request_failed", retryable: false }],
+    ["400", status(400), { kind: "request_failed", retryable: false, invalidRequest: true }],
     ["401", status(401), { kind: "request_failed", retryable: false }],
     ["404", status(404), { kind: "request_failed", retryable: false }],
     ["402", status(402), { kind: "billing", retryable: false }],
@@ -228,7 +228,7 @@ describe("ChatCompletionsModel", () => {
     [
       "a thing that the model cannot do, told as an error of the server",
       { ...status(500), message: "image input is not supported by this server" },
-      { kind: "request_failed", retryable: false },
+      { kind: "request_failed", retryable: false, invalidRequest: true },
     ],
     [
       "an error in words of its own",
