@@ -1,4 +1,5 @@
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
+import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import type { AgentCreateParams } from "@anthropic-ai/sdk/resources/beta/agents/agents";
 import { answer, createTestDatabase, text, toolCall } from "@drover/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -147,6 +148,33 @@ describe.concurrent("answers", () => {
     expect(typesOf(await talk.history()).at(-1)).toBe("session.status_terminated");
     await world().client.beta.sessions.delete(talk.id);
   });
+});
+
+test("the official client's runner answers the calls of the tools that it has", async () => {
+  const talk = await Conversation.open(world(), { tools: [WEATHER] });
+  const tool = betaTool({
+    name: WEATHER.name,
+    description: WEATHER.description,
+    inputSchema: { type: "object", properties: { city: { type: "string" } } },
+    run: ({ city }) => `sunny in ${city}`,
+  });
+  const cities = ["Rome", "Oslo"].map((city) => toolCall(WEATHER.name, { city }));
+  await talk.say(script(answer(...cities), answer("done")));
+  const calls = [];
+  const events = world().client.beta.sessions.events;
+  for await (const call of events.toolRunner(talk.id, { tools: [tool], maxIdleMs: 100 })) {
+    calls.push(call);
+  }
+  expect(calls.map(({ posted, isError }) => ({ posted, isError }))).toEqual([
+    { posted: true, isError: false },
+    { posted: true, isError: false },
+  ]);
+  const history = await talk.history();
+  expect(stopOf(history)).toEqual({ type: "end_turn" });
+  expect(history.filter(isType("user.custom_tool_result")).map(({ content }) => content)).toEqual([
+    [text("sunny in Rome")],
+    [text("sunny in Oslo")],
+  ]);
 });
 
 test("a tool that is off is not offered, and a call of it is refused without an evaluation", async () => {

@@ -7,6 +7,7 @@ import type { EventDraft } from "../core/session/log-event.ts";
 import { newId } from "../lib/new-id.ts";
 import { keyOf } from "./input.ts";
 import { type Cursors, createdAtOf, readPage } from "./pagination.ts";
+import { isBlocked } from "./session-state.ts";
 import { existing, getSessionRecord, toSession, type Wire } from "./sessions-wire.ts";
 
 /** Agents within sessions are up to 1 MB each, so a page of them is kept shorter than others. */
@@ -72,7 +73,12 @@ export async function deleteSession(tx: StoreTransaction, key: SessionKey): Prom
 export async function isBusy(tx: StoreTransaction, session: SessionRecord): Promise<boolean> {
   if (session.status === "running" || session.status === "rescheduling") return true;
   if (session.status === "terminated") return false;
-  return (await tx.events.getInbox(keyOf(session))).length > 0;
+  const waiting = await tx.events.getInbox(keyOf(session));
+  if (waiting.length === 0 || waiting.some(({ type }) => type === "user.interrupt")) {
+    return waiting.length > 0;
+  }
+  // What waits for the client's answers starts nothing before they are there.
+  return !(await isBlocked(tx, keyOf(session)));
 }
 
 async function assertAtRest(

@@ -1,6 +1,7 @@
 import type { ClientEventParams } from "@drover/api";
 import { answer, type Script, text, toolCall, toolResultsOf } from "@drover/testing";
 import { describe, expect, test } from "vitest";
+import { archiveSession } from "../app/sessions.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { allow, answerAll, callIds, deny, result } from "../testing/answers.ts";
@@ -117,6 +118,21 @@ describe("a session that waits for its client", () => {
     expect(await brain.store.events.getInbox(key)).toEqual([]);
     const last = JSON.stringify(brain.api.requests.at(-1)?.body["messages"]);
     expect(last.indexOf("And?")).toBeGreaterThan(last.indexOf("sunny"));
+  });
+
+  test("is at rest for who wants to archive it, whatever waits with it, unless it is interrupted", async () => {
+    await using brain = await world();
+    const archive = (key: SessionKey) => brain.store.write((tx) => archiveSession(tx, key));
+    const key = await started(brain);
+    await brain.send(key, "And?");
+    const other = await started(brain);
+    await brain.post(other, { type: "user.interrupt" });
+    await expect(archive(other)).rejects.toThrow(/is running/);
+    expect(await archive(key)).toMatchObject({ status: "terminated" });
+    const [write = ""] = callIds(await brain.log(key));
+    await expect(brain.post(key, allow(write))).rejects.toThrow(/is archived/);
+    await brain.run();
+    expect((await brain.log(key)).at(-1)?.type).toBe("session.status_terminated");
   });
 
   test("an interrupt answers what waits, and ends the turn without asking the model", async () => {
