@@ -32,6 +32,15 @@ export const events = requirements({
   "events.content.document-text": ["6.2", "A user.message takes documents as plain text."],
   "events.content.document-url": ["6.2", "A user.message takes documents by URL."],
   "events.content.document-file": ["6.2", "A user.message takes documents by file id."],
+  "events.content.file-fits": [
+    "6.2",
+    "A file that is not there, or is no image or document, is refused where it is to be one.",
+  ],
+  "events.content.file-count": ["6.2", "At most 100 documents of one request are files."],
+  "events.content.file-gone": [
+    "6.2",
+    "A session goes on after a file of one of its messages was deleted.",
+  ],
   "events.content.document-title": [
     "6.2",
     "A document may have a title and a context, both nullable.",
@@ -147,6 +156,10 @@ export const events = requirements({
   "events.system.model": [
     "6.3",
     "A system.message is refused for models that take no system turns within a conversation.",
+  ],
+  "events.system.requires-action": [
+    "6.3",
+    "While a session waits for answers, a system.message is taken only along with a result in the same request.",
   ],
   "events.access.workspace": [
     "1.1",

@@ -63,23 +63,50 @@ export const eventsContent: readonly Scenario[] = [
     },
   ),
   scenario(
-    "images and documents by file id are taken",
+    "images and documents by file id are taken, and the session goes on without them",
     {
-      verifies: ["events.content.image-file", "events.content.document-file"],
+      verifies: [
+        "events.content.image-file",
+        "events.content.document-file",
+        "events.content.file-gone",
+      ],
       rows: [64],
-      deferred: "content from the Files API does not reach the model yet",
     },
     async (t) => {
-      const upload = (bytes: string, name: string, type: string) =>
-        toFile(Buffer.from(bytes, "base64"), name, { type }).then((file) =>
-          t.client.beta.files.upload({ file }),
-        );
-      const picture = await upload(IMAGES["image/png"] ?? "", "a.png", "image/png");
-      const paper = await upload(PDF, "a.pdf", "application/pdf");
-      await assertTaken(t, [
-        image({ type: "file", file_id: picture.id }),
-        document({ type: "file", file_id: paper.id }),
+      const picture = await upload(t, IMAGES["image/png"] ?? "", "a.png", "image/png");
+      const paper = await upload(t, PDF, "a.pdf", "application/pdf");
+      const notes = await upload(t, base64("some notes"), "a.txt", "text/plain");
+      const id = await assertTaken(t, [
+        image({ type: "file", file_id: picture }),
+        document({ type: "file", file_id: paper }, { title: "Paper" }),
+        document({ type: "file", file_id: notes }),
       ]);
+      await t.client.beta.files.delete(paper);
+      const turn = await runTurn(t, id, script("- say: still here"));
+      assert.deepEqual(eventsOf(turn, "session.error"), []);
+      assert.deepEqual(onlyOf(turn, "agent.message").content, [
+        { type: "text", text: "still here" },
+      ]);
+    },
+  ),
+  scenario(
+    "a file has to be there, and to be what it is sent as",
+    { verifies: ["events.content.file-fits", "events.content.file-count"], rows: [64] },
+    async (t) => {
+      const notes = await upload(t, base64("some notes"), "a.txt", "text/plain");
+      const archive = await upload(t, base64("PK"), "a.zip", "application/zip");
+      const session = await newSession(t);
+      const sent = async (...blocks: object[]) =>
+        await send(t, session.id, [{ type: "user.message", content: [SAY, ...blocks] }]);
+      const file = (file_id: string) => ({ type: "file", file_id });
+      const none = await sent(document(file("file_none")));
+      assert([400, 404].includes(none.status), `a file that is not there: ${none.status}`);
+      assertRefused(await sent(image(file(notes))), { status: 400, says: /file_id/ });
+      assertRefused(await sent(document(file(archive))), { status: 400, says: /file_id/ });
+      const many = Array.from({ length: 101 }, () => document(file(notes)));
+      assertRefused(await sent(...many), { status: 400, says: /100/ });
+      accepted(await sent(...many.slice(1)));
+      await interrupt(t, session.id);
     },
   ),
   scenario(
@@ -188,8 +215,8 @@ function results(content: readonly unknown[]) {
   ];
 }
 
-/** The blocks are accepted, echoed and kept as they were sent, and the turn ends well. */
-async function assertTaken(t: Target, blocks: readonly object[]): Promise<void> {
+/** The blocks are accepted, echoed and kept as they were sent, and the turn ends well. Gives the session. */
+async function assertTaken(t: Target, blocks: readonly object[]): Promise<string> {
   const session = await newSession(t);
   const watch = await Watch.open(t, session.id);
   const content = [SAY, ...blocks];
@@ -201,6 +228,13 @@ async function assertTaken(t: Target, blocks: readonly object[]): Promise<void> 
   assert.deepEqual(onlyOf(turn, "agent.message").content, [{ type: "text", text: "seen" }]);
   const kept = onlyOf(await historyOf(t, session.id), "user.message");
   assert.deepEqual(kept.content, content);
+  return session.id;
+}
+
+/** Gives the file's id. */
+async function upload(t: Target, bytes: string, name: string, type: string): Promise<string> {
+  const file = await toFile(Buffer.from(bytes, "base64"), name, { type });
+  return (await t.client.beta.files.upload({ file })).id;
 }
 
 async function assertBlockRefused(t: Target, block: unknown, says: RegExp): Promise<void> {

@@ -169,7 +169,6 @@ export const eventsCustomTools: readonly Scenario[] = [
       verifies: ["events.system.accepted", "events.system.model"],
       rows: [63],
       needs: ["scripted-model"],
-      deferred: "system.message is not built yet and answers 501",
     },
     async (t) => {
       const session = await newSession(t);
@@ -188,6 +187,23 @@ export const eventsCustomTools: readonly Scenario[] = [
         status: 400,
         code: "model_does_not_support_mid_conversation_system",
       });
+    },
+  ),
+  scenario(
+    "a session that waits for a result takes a system.message along with it only",
+    { verifies: ["events.system.requires-action"], rows: [63], needs: ["scripted-model"] },
+    async (t) => {
+      const { id, watch } = await withTool(t, ASK);
+      const turn = await watch.turn();
+      const call = onlyOf(turn, "agent.custom_tool_use");
+      const system = { type: "system.message", content: text("Be brief.") };
+      assertRefused(await send(t, id, [system]), { status: 400 });
+      assertRefused(await send(t, id, [message("And?"), system]), { status: 400 });
+      const [, echo] = accepted(await send(t, id, [resultOf(call, "sunny"), system])).data;
+      assertHas(echo, { type: "system.message", content: system.content });
+      const second = (await watch.turn(2)).slice(turn.length);
+      assert.deepEqual(onlyOf(second, "agent.message").content, text("In Rome: sunny"));
+      await watch.close();
     },
   ),
 ];

@@ -32,7 +32,7 @@ const LOOKS_SECRET: readonly RegExp[] = [
  * A function that takes the given secrets out of a text that came from outside, in whatever form:
  * whole or in parts of some length, wrapped, quoted, in base64, in hexadecimal, escaped for JSON, HTML
  * or a URL. So it does with everything else that looks like a credential. The text gets no longer than
- * `lengthMax`.
+ * `lengthMax`, and has neither NUL nor halves of surrogate pairs.
  */
 export function scrubber(
   secrets: readonly string[],
@@ -50,7 +50,8 @@ export function scrubber(
         }),
       known,
     ).replaceAll(/(?:\[redacted\]\s*){2,}/g, REDACTED);
-    return clean.length > lengthMax ? `${clean.slice(0, lengthMax).toWellFormed()}…` : clean;
+    const safe = clean.replaceAll("\0", "\uFFFD").toWellFormed();
+    return safe.length > lengthMax ? `${safe.slice(0, lengthMax).toWellFormed()}…` : safe;
   };
 }
 

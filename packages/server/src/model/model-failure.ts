@@ -83,9 +83,14 @@ function apiFailure(error: APIError, context: FailureContext): Failure {
   const retryAfterMs = retryAfter(error.headers);
   return {
     ...failure(meaning, message, context),
-    ...(INVALID_STATUSES.includes(status ?? 0) && meaning === REFUSED && { invalidRequest: true }),
+    ...(isInvalid(meaning, status) && { invalidRequest: true }),
     ...(meaning.retryable && retryAfterMs !== undefined && { retryAfterMs }),
   };
+}
+
+/** True if it is the request that is wrong, and not who asks, for what, or when. */
+export function isInvalid({ kind, retryable }: Meaning, status: number | undefined): boolean {
+  return kind === "request_failed" && !retryable && INVALID_STATUSES.includes(status ?? 0);
 }
 
 function meaningOf(error: APIError, status: number | undefined): Meaning {

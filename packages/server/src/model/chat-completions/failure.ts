@@ -2,7 +2,7 @@ import { APIConnectionError, APIError } from "openai";
 import type { ModelFailureKind, ModelOutcome } from "../../core/ports/model.ts";
 import { isRecord } from "../../lib/is-record.ts";
 import { tooLongPrompt } from "../context-exceeded.ts";
-import { causes, type FailureContext, retryAfter, TOO_LONG } from "../model-failure.ts";
+import { causes, type FailureContext, isInvalid, retryAfter, TOO_LONG } from "../model-failure.ts";
 import { StreamError } from "../response-builder.ts";
 
 type Failure = Extract<ModelOutcome, { type: "failure" }>;
@@ -83,14 +83,9 @@ function apiFailure(
   return {
     ...failure(meaning, message, context),
     ...tooLong,
-    ...(meaning === REFUSED && (cannot || isInvalid(told)) && { invalidRequest: true }),
+    ...(meaning === REFUSED && (cannot || isInvalid(meaning, told)) && { invalidRequest: true }),
     ...(meaning.retryable && retryAfterMs !== undefined && { retryAfterMs }),
   };
-}
-
-/** A request that is wrong in itself, or too large. */
-function isInvalid(status: number | undefined): boolean {
-  return status !== undefined && [400, 413, 415, 422].includes(status);
 }
 
 function meaningOf(status: number | undefined, code: string): Meaning {
