@@ -4,14 +4,15 @@ import type { FindModel } from "../core/models/offered-models.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
+import type { InboxEvent, LogEvent } from "../core/session/log-event.ts";
 import { toWire, type WireEvent } from "../core/session/wire.ts";
 import { newId } from "../lib/new-id.ts";
 import { isAnswer, refuseAnswer, WaitingCalls } from "./events-answers.ts";
 import { assertContent } from "./events-content.ts";
 import { assertFiles } from "./events-files.ts";
 import { assertSystemMessage } from "./events-system.ts";
-import { acceptInput, type InputDraft, receiveAnswers } from "./input.ts";
-import { assertWithinBudget } from "./sessions-budget.ts";
+import { acceptInput, type InputDraft, keyOf, receiveAnswers } from "./input.ts";
+import { assertWithinBudget, isHeld } from "./sessions-budget.ts";
 import { existing } from "./sessions-wire.ts";
 
 export interface SentEvents {
@@ -45,13 +46,24 @@ export async function sendEvents(
   // The input first: a session that has both is due once, with all of it there.
   const inputs = drafts.flatMap(({ input }) => input ?? []);
   const answers = drafts.flatMap(({ answer }) => answer ?? []);
-  const accepted = inputs.length === 0 ? [] : await acceptInput(tx, session, inputs);
+  const accepted = await takeInput(tx, session, inputs);
   const received = answers.length === 0 ? [] : await receiveAnswers(tx, session, answers);
   const stored = new Map([...accepted, ...received].map((event) => [event.id, toWire(event)]));
   const ids = drafts.map(({ input, answer }) => (answer ?? input).id);
   // Whoever reads along sees it come; a stream that is opened later is not to show it again.
   if (isWatched) await tx.sessions.attachStream(key, 0);
   return { data: ids.flatMap((id) => stored.get(id) ?? []) };
+}
+
+async function takeInput(
+  tx: StoreTransaction,
+  session: SessionRecord,
+  inputs: readonly InputDraft[],
+): Promise<readonly (InboxEvent | LogEvent)[]> {
+  if (inputs.length === 0) return [];
+  // Nothing else than interrupts has come so far.
+  if (isHeld(session, tx.now)) return await tx.events.appendReceipts(keyOf(session), inputs);
+  return await acceptInput(tx, session, inputs);
 }
 
 /** One event of a client as input for the session's primary thread; refuses what cannot be taken. */

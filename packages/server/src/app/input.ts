@@ -10,7 +10,9 @@ const WAITING_MAX = 1_000;
 /** Characters of waiting input, about: every wake and every list reads all of it. */
 const WAITING_SIZE_MAX = 64 * 1024 * 1024;
 
-export type InputDraft = Omit<InboxEvent, "arrival" | "accepted_at">;
+/** Each kind keeps its own body, which `Omit` of the union would mix. */
+export type InputDraft = Unplaced<InboxEvent>;
+type Unplaced<E> = E extends InboxEvent ? Omit<E, "arrival" | "accepted_at"> : never;
 
 /**
  * Puts input into the session's inbox and makes the session due. A message also shows an idle session

@@ -72,3 +72,12 @@ export function assertWithinBudget(
     { code: "budget_reached" },
   );
 }
+
+/**
+ * True while the session's turn is held by its budget. An interrupt is recorded then, at once: one that
+ * would wait until the budget is raised would end what the raise was to resume.
+ */
+export function isHeld(session: SessionRecord, now: string): boolean {
+  const { spending = EMPTY_ACCOUNT, isHeld: hasHeld = false } = session.totals;
+  return hasHeld && isAtCap(spending, session.budget, now);
+}

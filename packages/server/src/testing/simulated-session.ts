@@ -1,5 +1,5 @@
 import type { Budget, ClientEventParams } from "@drover/api";
-import { assertNewBudget, assertWithinBudget } from "../app/sessions-budget.ts";
+import { assertNewBudget, assertWithinBudget, isHeld } from "../app/sessions-budget.ts";
 import { InvalidRequestError } from "../core/errors.ts";
 import { withinBudget } from "../core/harness/budget-gate.ts";
 import { type Drafting, draft } from "../core/harness/drafting.ts";
@@ -158,7 +158,9 @@ export class SimulatedSession {
     const base = { id, thread_id: THREAD, cross_posted: false, private: {} };
     const place = { arrival: this.#ids, accepted_at: this.now };
     if (event.type === "user.interrupt") {
-      this.#inbox.push({ ...base, ...place, type: event.type, public: {} });
+      const interrupt = { ...base, type: event.type, public: {} };
+      if (isHeld(this.#row, this.now)) this.#commit([interrupt]);
+      else this.#inbox.push({ ...interrupt, ...place });
       return;
     }
     this.accepted.push(id);

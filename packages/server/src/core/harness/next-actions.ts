@@ -57,7 +57,6 @@ function startsBefore(
 }
 
 function interrupted(thread: ThreadState, interrupt: InboxEvent): readonly Action[] {
-  if (thread.hold === "held") return append({ type: "interrupt", eventId: interrupt.id });
   const open = thread.calls.filter((call) => !call.answered);
   const unsent = open.filter((call) => call.started === null).map((call) => call.id);
   if (thread.request !== null || unsent.length > 0) {

@@ -154,9 +154,7 @@ function interrupt(
   drafting: Drafting,
 ): readonly EventDraft[] {
   const events = inbox.filter((event) => event.id === eventId).map(taken);
-  const thread = threadState(state, drafting.threadId);
-  // A budget holds the turn also against its user.
-  if (!isTurnOpen(thread) || thread.hold === "held") return events;
+  if (!isTurnOpen(threadState(state, drafting.threadId))) return events;
   return [...events, ...idleDrafts(END_TURN, state, drafting)];
 }
 

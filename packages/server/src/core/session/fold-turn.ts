@@ -28,6 +28,7 @@ export function foldTurnEvent(thread: ThreadState, draft: TurnEvent): ThreadStat
     case "system.message":
       return thread;
     case "user.interrupt":
+      // A budget holds a turn also against its user.
       return !isTurnOpen(thread) || thread.hold === "held"
         ? thread
         : {
