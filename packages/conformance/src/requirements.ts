@@ -21,6 +21,7 @@ import { multiagent } from "./requirements/multiagent.ts";
 import { outside } from "./requirements/outside.ts";
 import { selfHosted } from "./requirements/self-hosted.ts";
 import { sessionAttachments } from "./requirements/session-attachments.ts";
+import { sessionBudgets } from "./requirements/session-budgets.ts";
 import { sessionChanges } from "./requirements/session-changes.ts";
 import { sessionResources } from "./requirements/session-resources.ts";
 import { sessionThreads } from "./requirements/session-threads.ts";
@@ -41,6 +42,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...environments,
   ...sessions,
   ...sessionChanges,
+  ...sessionBudgets,
   ...sessionResources,
   ...sessionAttachments,
   ...sessionThreads,

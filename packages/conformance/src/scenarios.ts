@@ -44,6 +44,7 @@ import { multiagentParts } from "./scenarios/multiagent-parts.ts";
 import { outside } from "./scenarios/outside.ts";
 import { selfHosted } from "./scenarios/self-hosted.ts";
 import { sessionAttachments } from "./scenarios/session-attachments.ts";
+import { sessionBudgets } from "./scenarios/session-budgets.ts";
 import { sessionChanges } from "./scenarios/session-changes.ts";
 import { sessionLists } from "./scenarios/session-lists.ts";
 import { sessionOverrides } from "./scenarios/session-overrides.ts";
@@ -81,6 +82,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...sessionOverrides,
   ...sessionTurns,
   ...sessionChanges,
+  ...sessionBudgets,
   ...sessionLists,
   ...sessionResources,
   ...sessionAttachments,

@@ -74,24 +74,6 @@ export const sessionTurns: readonly Scenario[] = [
   ),
 
   scenario(
-    "a session at its budget pauses",
-    {
-      verifies: ["sessions.turn.budget-reached"],
-      rows: [66],
-      deferred: "budgets are not built yet",
-    },
-    async (t) => {
-      const budget = {
-        type: "limit" as const,
-        max_list_cost: { amount: "1", currency: "USD" as const },
-      };
-      const { id } = await newSession(t, { budget });
-      const last = (await runTurn(t, id, "hello")).at(-1);
-      assertHas(last ?? {}, { stop_reason: { type: "budget_reached" } });
-    },
-  ),
-
-  scenario(
     "a turn ends by an answer, a refusal or a failure, and the next message starts another",
     { verifies: ["sessions.turn.ends"], rows: [34], needs: ["scripted-model"] },
     async (t) => {
