@@ -48,3 +48,31 @@ test("over 20 turns nine tenths of the input are read from the cache", async () 
   );
   expect(unread.length).toBeLessThanOrEqual(2);
 });
+
+test("after a compaction the next turns read nine tenths again", async () => {
+  const script: Script = (request, n) => {
+    if (request.lastUserText.includes("Stop here.")) return answer(text("Much was read."));
+    return typeof PARALLEL === "function" ? PARALLEL(request, n) : answer();
+  };
+  await using brain = await createBrainWorld({
+    script,
+    tools: { read: () => OUTPUT },
+    window: 100_000,
+  });
+  const key = await brain.newSession();
+  const isCompacted = (event: LogEvent) => event.type === "agent.thread_context_compacted";
+  let log: readonly LogEvent[] = [];
+  for (let turn = 0; log.filter(isCompacted).length < 2; turn++) {
+    expect(turn).toBeLessThan(80);
+    await brain.send(key, `Turn ${turn}: read what there is.`);
+    await brain.run();
+    log = await brain.log(key);
+  }
+  const [first = 0, second = 0] = log.filter(isCompacted).map(({ seq }) => seq);
+  const between = log.slice(first, second - 2);
+  const requests = between.filter(({ type }) => type === "span.model_request_start").length;
+  expect(requests).toBeGreaterThan(20);
+  expect(cacheReadShare(between)).toBeGreaterThan(0.9);
+  // The request for the summary reads what was there before it, not only the tools.
+  expect(cacheReadShare(log.slice(second - 2, second))).toBeGreaterThan(0.5);
+});

@@ -13,7 +13,10 @@ If the conversation begins with a summary of what came before it, carry over all
 
 /** Characters of a tool's output that stay where not all of it fits. */
 const OUTPUT_CHARS_KEPT = 1_000;
-const CHARS_PER_TOKEN = 3;
+/** Left free in a transcript for what stands between its messages, and its size at least. */
+const TRANSCRIPT_TOKENS_MIN = 100;
+/** Of one message in it. */
+const MESSAGE_CHARS_MIN = 100;
 
 /** The same messages with the request to summarise them at the end, in one that fits `tokensMax`. */
 export function summaryRequest(request: ModelRequest, tokensMax: number): ModelRequest {
@@ -69,15 +72,14 @@ function shortened(block: ModelBlock): ModelBlock {
  * summary so far, then as many of the newest as fit, each shortened to its share.
  */
 function transcript(messages: readonly ModelMessage[], tokens: number): readonly ModelMessage[] {
-  const chars = Math.max(1_000, tokens * CHARS_PER_TOKEN);
+  const budget = Math.max(TRANSCRIPT_TOKENS_MIN, tokens - TRANSCRIPT_TOKENS_MIN);
   const [first, ...rest] = messages;
-  const share = Math.max(200, Math.floor(chars / 20));
-  const opening = first === undefined ? "" : told(first, Math.floor(chars / 3));
+  const opening = first === undefined ? "" : told(first, budget / 3);
   const lines: string[] = [];
-  let left = chars - opening.length;
+  let left = budget - textTokens(opening);
   for (const message of rest.toReversed()) {
-    const line = told(message, share);
-    left -= line.length;
+    const line = told(message, budget / 20);
+    left -= textTokens(line) + 1;
     if (left < 0) break;
     lines.unshift(line);
   }
@@ -87,9 +89,13 @@ function transcript(messages: readonly ModelMessage[], tokens: number): readonly
   return [{ role: "user", content: [{ type: "text", text }] }];
 }
 
-function told({ role, content }: ModelMessage, charsMax: number): string {
+/** A message in at most about so many tokens. */
+function told({ role, content }: ModelMessage, tokensMax: number): string {
   const parts = content.map((block) => toldBlock(block)).filter((part) => part !== "");
-  return `${role}: ${ends(parts.join("\n"), charsMax)}`;
+  const text = parts.join("\n");
+  const tokens = textTokens(text);
+  const charsMax = Math.max(MESSAGE_CHARS_MIN, Math.floor((text.length * tokensMax) / tokens));
+  return `${role}: ${tokens <= tokensMax ? text : ends(text, charsMax)}`;
 }
 
 function toldBlock(block: ModelBlock): string {
