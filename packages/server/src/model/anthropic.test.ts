@@ -378,6 +378,29 @@ function requestOf(said: string): ModelRequest {
   };
 }
 
+describe("counting", () => {
+  const signal = () => new AbortController().signal;
+
+  test("asks for the prompt alone, and nothing that a count does not take", async () => {
+    const { api, model } = await start([answer("hi")]);
+    const request = { ...requestOf("hello"), effort: "high" as const };
+    expect(await model.count(request, signal())).toBeGreaterThan(1);
+    expect(Object.keys(api.counts[0] ?? {}).toSorted()).toEqual(["messages", "model"]);
+    expect(api.refusals).toEqual([]);
+    expect(api.requests).toEqual([]);
+  });
+
+  test("that fails, is aborted or comes to nothing is not knowing", async () => {
+    const { api, model } = await start([answer("hi")]);
+    expect(
+      await model.count({ ...requestOf("hello"), model: "claude-none" }, signal()),
+    ).toBeUndefined();
+    expect(await model.count(requestOf("hello"), AbortSignal.abort())).toBeUndefined();
+    await api.close();
+    expect(await model.count(requestOf("hello"), signal())).toBeUndefined();
+  });
+});
+
 function wantedAnswer({ think, say, calls, delayMs, fail }: WantedAnswer): Answer {
   return {
     content: [

@@ -12,10 +12,12 @@ import { type FailureContext, failureOf, messageScrubber } from "./model-failure
 import { ownFetch } from "./own-fetch.ts";
 import { type ProviderRequest, revealed, UNSIGNED } from "./provider.ts";
 import { ResponseBuilder } from "./response-builder.ts";
-import { type ResponseWatch, WATCH_LIMITS, type WatchLimits } from "./response-watch.ts";
+import { ResponseWatch, WATCH_LIMITS, type WatchLimits } from "./response-watch.ts";
 import { told, watched } from "./watched.ts";
 
 const ONE_TOOL = { type: "auto", disable_parallel_tool_use: true };
+/** Of the answer to a count, which is one number. */
+const COUNT_BYTES_MAX = 64 * 1024;
 const FAST_MODE_BETA = "fast-mode-2026-02-01";
 
 export interface AnthropicModelOptions {
@@ -58,16 +60,22 @@ export class AnthropicModel implements Model {
 
   /** Most servers that speak this API cannot count: whatever goes wrong is not knowing. */
   async count(request: ProviderRequest, signal: AbortSignal): Promise<number | undefined> {
+    const watch = new ResponseWatch({ ...this.#limits, maxBytes: COUNT_BYTES_MAX }, signal);
     try {
+      const client = this.#client.withOptions({
+        fetch: async (url, init) => watch.counted(await this.#fetch(url, init)),
+      });
       const { model, messages, system, tools } = bodyOf(request);
-      const counted = await this.#client.post<unknown>("/v1/messages/count_tokens", {
+      const counted = await client.post<unknown>("/v1/messages/count_tokens", {
         body: { model, messages, system, tools },
-        signal,
+        signal: watch.signal,
       });
       const tokens = isRecord(counted) ? counted["input_tokens"] : undefined;
       return typeof tokens === "number" && tokens >= 0 ? Math.ceil(tokens) : undefined;
     } catch {
       return undefined;
+    } finally {
+      watch.close();
     }
   }
 

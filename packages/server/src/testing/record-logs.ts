@@ -26,6 +26,8 @@ interface Scenario {
   readonly script: Script;
   /** Names of tools as `testTool` has them. */
   readonly offered?: readonly string[];
+  /** Tokens of the model's. */
+  readonly window?: number;
   readonly tools?: Readonly<Record<string, MemoryTool>>;
   readonly play: (brain: BrainWorld) => Promise<SessionKey>;
 }
@@ -176,15 +178,37 @@ const SCENARIOS: readonly Scenario[] = [
       return key;
     },
   },
+  {
+    name: "compacted",
+    window: 2_400,
+    script: (request) => {
+      if (request.lastUserText.includes("Stop here.")) return answer(text("There was some talk."));
+      if (toolResultsOf(request).size > 0) return answer(text("You said hello."));
+      return request.lastUserText.includes("first")
+        ? answer(thinking("I look."), toolCall("session_events", { query: "hello", limit: 1 }))
+        : answer(text("Word after word. ".repeat(40)));
+    },
+    play: async (brain) => {
+      const key = await brain.newSession();
+      for (const word of ["hello", "and then", "go on", "well", "so"]) {
+        await brain.send(key, `${word} ${"Say something. ".repeat(30)}`);
+        await brain.run();
+      }
+      await brain.send(key, "What did I say first?");
+      await brain.run();
+      return key;
+    },
+  },
 ];
 
 const [, , folder = "."] = process.argv;
 mkdirSync(folder, { recursive: true });
-for (const { name, script, offered, tools = {}, play } of SCENARIOS) {
+for (const { name, script, offered, window, tools = {}, play } of SCENARIOS) {
   await using brain = await createBrainWorld({
     script,
     tools,
     ...(offered !== undefined && { offered }),
+    ...(window !== undefined && { window }),
   });
   const log = await brain.log(await play(brain));
   const lines = log.map((event) => JSON.stringify(event));

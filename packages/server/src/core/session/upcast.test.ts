@@ -19,6 +19,21 @@ test("leaves an event of the present version as it is", () => {
   expect(upcast(STORED)).toBe(STORED);
 });
 
+test("a compaction that does not say where the kept part begins stands for all before it", () => {
+  const stored = { ...STORED, type: "agent.thread_context_compacted", seq: 7 };
+  const summary = [{ type: "text", text: "what was before" }];
+  expect(upcast({ ...stored, private: { summary } }).private).toEqual({
+    how: "summary",
+    summary,
+    input: [],
+    kept_from: 7,
+    tokens_before: 0,
+    tokens_after: 0,
+  });
+  const whole = { how: "cut", summary, input: [], kept_from: 3, tokens_before: 5, tokens_after: 2 };
+  expect(upcast({ ...stored, private: whole }).private).toBe(whole);
+});
+
 test.each<[string, Partial<StoredEvent>]>([
   ["of a newer version", { v: EVENT_VERSION + 1 }],
   ["of no version", { v: 0 }],
