@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { interrupt, startedTurn, testDrafting, userMessage, waiting } from "../../testing/logs.ts";
+import { interrupt, testDrafting, userMessage, waiting } from "../../testing/logs.ts";
 import { type ContextState, NEW_CONTEXT } from "../session/context-state.ts";
 import { IDLE_THREAD } from "../session/state.ts";
 import { compactionActions } from "./next-compaction.ts";
