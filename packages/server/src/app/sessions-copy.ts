@@ -1,5 +1,6 @@
 import { NotFoundError } from "../core/errors.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
+import { type CutLog, isIdleSaidAfter } from "../core/harness/fork.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Checkpoint, SessionKey } from "../core/ports/event-log.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
@@ -7,7 +8,7 @@ import type { Store } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
 import { fold } from "../core/session/fold.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
-import { FOLD_VERSION, NEW_SESSION, type SessionState } from "../core/session/state.ts";
+import { FOLD_VERSION, NEW_SESSION } from "../core/session/state.ts";
 import { type WorkspaceAt, workspaceAfter } from "../core/sessions/workspace-at.ts";
 import { newId } from "../lib/new-id.ts";
 
@@ -17,8 +18,7 @@ const DISCARD_EVENTS = 2_000;
 
 type CopyStore = Pick<Store, "write" | "events">;
 
-export interface CopiedLog {
-  readonly state: SessionState;
+export interface CopiedLog extends CutLog {
   /** The highest epoch in it. */
   readonly epoch: number;
   /** When its last event was processed; null for an empty one. */
@@ -31,6 +31,7 @@ export const EMPTY_LOG: CopiedLog = {
   epoch: 0,
   until: null,
   workspace: { type: "untouched" },
+  isIdleSaid: true,
 };
 
 /**
@@ -88,6 +89,7 @@ export async function addEvents(
     ),
     epoch: events.reduce((highest, { epoch }) => Math.max(highest, epoch), log.epoch),
     until: events.at(-1)?.processed_at ?? log.until,
+    isIdleSaid: events.reduce(isIdleSaidAfter, log.isIdleSaid),
     workspace: events.reduce(workspaceAfter, log.workspace),
   };
 }

@@ -1,113 +1,142 @@
-import { randomBytes } from "node:crypto";
-import { answer, type Script, text, toolResultsOf } from "@drover/testing";
+import {
+  type Answer,
+  answer,
+  judgedCallOf,
+  type MessagesRequest,
+  type Script,
+  text,
+  toolCall,
+  toolResultsOf,
+} from "@drover/testing";
 import { describe, expect, test } from "vitest";
-import { newEnvironment } from "../core/environments/definition.ts";
-import { contextMessages } from "../core/harness/context.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
-import type { LogEvent } from "../core/session/log-event.ts";
-import { Secret } from "../lib/secret.ts";
+import type { PriceList } from "../core/pricing/price-list.ts";
+import { answerAll } from "../testing/answers.ts";
 import { type BrainWorld, createBrainWorld } from "../testing/brain.ts";
-import { brokenLogRules } from "../testing/log-rules.ts";
+import { addEnvironment, forkEverywhere, throughFile } from "../testing/copies.ts";
 import { recordedLogs } from "../testing/recorded-logs.ts";
-import { createEnvelopeBox } from "../vault/envelope-box.ts";
-import { givenKeys } from "../vault/given-keys.ts";
-import { forkSession } from "./sessions-fork.ts";
-import { createSkillReferences } from "./skill-references.ts";
+
+/** Whatever a session was in the middle of, a fork of it waits for its user and goes on. */
 
 const GO_ON: Script = (request) =>
   toolResultsOf(request).size > 0 ? answer(text("With results.")) : answer(text("Going on."));
 
-const secretBox = createEnvelopeBox(
-  givenKeys([new Secret(randomBytes(32).toString("base64"))], "the test"),
-);
-
 describe.each(recordedLogs())("$file", ({ log }) => {
-  test("every event can be forked at: the fork is at rest, and goes on", async () => {
-    await using brain = await createBrainWorld({
-      script: GO_ON,
-      tools: { "*": () => "done" },
-      firstId: 1_000_000,
-    });
+  test("can be forked at every event, and written to a file", async () => {
+    const options = { script: GO_ON, tools: { "*": () => "done" }, firstId: 1_000_000 };
+    await using brain = await createBrainWorld(options);
     const source = await brain.sessionWith(log);
-    await prepare(brain, source);
-    const before = await brain.log(source);
-    for (const [index, event] of log.entries()) {
-      const key = await fork(brain, source, event.id);
-      const made = await brain.log(key);
-      const prefix = log.slice(0, index + 1);
-      expect(made.slice(0, index + 1).map(({ type }) => type)).toEqual(
-        prefix.map(({ type }) => type),
-      );
-      expect(made[index + 1]).toMatchObject({
-        type: "drover.forked",
-        private: { session_id: source.sessionId, event_id: event.id },
-      });
-      const old = new Set(idsIn(log));
-      const kept = made.filter(({ type }) => type !== "drover.forked");
-      expect(idsIn(kept).filter((id) => old.has(id))).toEqual([]);
-      expect(blocksIn(made)).toBe(blocksIn(prefix));
-      expect(brokenLogRules(withoutMark(made)), `after ${index + 1} events`).toEqual([]);
-      expect((await brain.store.sessions.find(key))?.status).toBe("idle");
-      const executions = brain.hands.executions.length;
-      await brain.run();
-      expect(await brain.log(key), "a fork does nothing by itself").toEqual(made);
-      expect(brain.hands.executions).toHaveLength(executions);
-      await brain.send(key, "Go on.");
-      await brain.run();
-      const continued = await brain.log(key);
-      expect(brokenLogRules(continued), `going on after ${index + 1} events`).toEqual([]);
-      expect(continued.at(-1)?.public).toMatchObject({ stop_reason: { type: "end_turn" } });
-      expect(contextMessages(continued).at(-1)).toMatchObject({ role: "assistant" });
-    }
-    expect(await brain.log(source)).toEqual(before);
+    await addEnvironment(brain.store, source.workspaceId);
+    await brain.run();
+    await throughFile(brain, source);
+    await forkEverywhere(brain, source);
   });
 });
 
-/** The log as if a fork that needs no closing ended where it was cut: the rules want idle last. */
-function withoutMark(log: readonly LogEvent[]): readonly LogEvent[] {
-  return log.at(-1)?.type === "drover.forked" ? log.slice(0, -1) : log;
-}
+const isGoingOn = (request: MessagesRequest) => request.lastUserText.includes("Go on.");
 
-async function prepare(brain: BrainWorld, { workspaceId }: SessionKey): Promise<void> {
+/** Calls that ask, run and wait for the client, or are judged. */
+const ASKING: Script = (request) => {
+  const judged = judgedCallOf(request);
+  if (judged !== undefined) {
+    return answer(JSON.stringify({ verdict: String(judged.input["wants"]), reason: "Because." }));
+  }
+  if (toolResultsOf(request).size > 0 || isGoingOn(request)) return answer(text("All are done."));
+  return answer(
+    text("Many things."),
+    toolCall("ask_write", { n: 1 }),
+    toolCall("read", { n: 2 }),
+    toolCall("client_weather", { n: 3 }),
+    toolCall("ask_delete", { n: 4 }),
+    toolCall("auto_bash", { wants: "allow" }),
+    toolCall("auto_bash", { wants: "deny" }),
+    toolCall("auto_bash", { wants: "ask" }),
+  );
+};
+
+/** Talks at length, and sums up in a sentence. */
+const TALKER: Script = (request) =>
+  request.lastUserText.includes("Stop here.")
+    ? answer(text("All of it was about numbers."))
+    : answer(text(`About ${request.lastUserText.slice(0, 8)} ${"Word after word. ".repeat(40)}`));
+
+/** Five cents for a thousand tokens of output, nothing for the rest. */
+const PRICES: PriceList = {
+  tokens: () => ({
+    input: 0,
+    output: 50_000_000,
+    cache_read: 0,
+    cache_write_5m: 0,
+    cache_write_1h: 0,
+  }),
+  hour: 0,
+  search: 0,
+};
+const COSTLY: Script = (request) => {
+  const said: Answer =
+    toolResultsOf(request).size > 0 ? answer(text("Done.")) : answer(toolCall("read", {}));
+  return { ...said, usage: { output_tokens: 1_000 } };
+};
+
+async function say(brain: BrainWorld, key: SessionKey, value: string): Promise<void> {
+  await brain.send(key, value);
   await brain.run();
-  await brain.store.write((tx) =>
-    tx.environments.insert({
-      workspace_id: workspaceId,
-      id: "env_1",
-      name: "here",
-      created_at: tx.now,
-      updated_at: tx.now,
-      archived_at: null,
-      body: { ...newEnvironment({ name: "here" }) },
-    }),
-  );
 }
 
-async function fork(brain: BrainWorld, key: SessionKey, eventId: string): Promise<SessionKey> {
-  const options = {
-    store: brain.store,
-    secretBox,
-    skillReferences: createSkillReferences([]),
-    prices: brain.deps.prices,
-  };
-  const params = { event_id: eventId, workspace: "empty" } as const;
-  const response = await forkSession(options, { key, params }, async (effect) =>
-    Response.json(await brain.store.write(effect)),
-  );
-  const { id } = (await response.json()) as { id: string };
-  return { workspaceId: key.workspaceId, sessionId: id };
+async function isCompacted(brain: BrainWorld, key: SessionKey): Promise<boolean> {
+  const log = await brain.log(key);
+  return log.some(({ type }) => type === "agent.thread_context_compacted");
 }
 
-function idsIn(log: readonly LogEvent[]): string[] {
-  const text = JSON.stringify(
-    log.map(({ id, thread_id, public: shown, private: hidden }) => [id, thread_id, shown, hidden]),
-  );
-  return [...text.matchAll(/"((?:sevt|sthr|sesn)_[^"]+)"/g)].map(([, id = ""]) => id);
-}
+describe("a session", () => {
+  test("that asks, waits for its client and is judged", async () => {
+    await using brain = await createBrainWorld({
+      script: ASKING,
+      offered: ["ask_write", "ask_delete", "auto_bash", "read", "client_weather"],
+      tools: { "*": ({ name }) => `${name} ran` },
+    });
+    await addEnvironment(brain.store, "wrkspc_1");
+    const key = await brain.newSession();
+    await say(brain, key, "Go.");
+    await forkEverywhere(brain, key);
+    await answerAll(brain, key);
+    await brain.run();
+    const types = new Set((await brain.log(key)).map(({ type }) => type));
+    for (const type of ["user.tool_confirmation", "user.custom_tool_result"] as const) {
+      expect(types).toContain(type);
+    }
+    expect(types).toContain("drover.calls_judged");
+    await throughFile(brain, key);
+    await forkEverywhere(brain, key);
+  });
 
-/** What goes back to the model byte for byte. */
-function blocksIn(log: readonly LogEvent[]): string {
-  return JSON.stringify(
-    log.flatMap(({ private: hidden }) => ("blocks" in hidden ? [hidden.blocks] : [])),
-  );
-}
+  test("whose older part was summed up", async () => {
+    await using brain = await createBrainWorld({ script: TALKER, tools: {}, window: 4_000 });
+    await addEnvironment(brain.store, "wrkspc_1");
+    const key = await brain.newSession();
+    for (let turn = 1; !(await isCompacted(brain, key)); turn++) {
+      await say(brain, key, `Turn ${turn}. ${"Say something. ".repeat(30)}`);
+    }
+    await say(brain, key, "And one more.");
+    await throughFile(brain, key);
+    await forkEverywhere(brain, key);
+  });
+
+  test("that is held at its budget", async () => {
+    await using brain = await createBrainWorld({
+      script: COSTLY,
+      tools: { read: () => "content" },
+      prices: PRICES,
+    });
+    await addEnvironment(brain.store, "wrkspc_1");
+    const key = await brain.newSession({
+      type: "limit",
+      max_list_cost: { amount: "5", currency: "USD" },
+    });
+    await say(brain, key, "Go.");
+    const last = (await brain.log(key)).at(-1);
+    expect(last?.public).toMatchObject({ stop_reason: { type: "budget_reached" } });
+    await throughFile(brain, key);
+    await forkEverywhere(brain, key);
+  });
+});

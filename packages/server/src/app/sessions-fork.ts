@@ -104,11 +104,7 @@ async function finishFork(
     secretBox: options.secretBox,
   });
   const origin = { session_id: source.id, event_id: point.eventId, until: log.until, note };
-  const { drafts, state } = forkDrafts(
-    log.state,
-    origin,
-    draftingOf(session, options.prices, tx.now),
-  );
+  const { drafts, state } = forkDrafts(log, origin, draftingOf(session, options.prices, tx.now));
   await tx.copies.finish({
     ...session,
     resources: carried.resources,

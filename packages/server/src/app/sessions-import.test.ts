@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { newEnvironment } from "../core/environments/definition.ts";
 import { PlatformError } from "../core/errors.ts";
 import { contextMessages } from "../core/harness/context.ts";
 import { nextActions } from "../core/harness/next-actions.ts";
@@ -13,6 +12,7 @@ import { FILE_VERSION } from "../core/sessions/session-file.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { MemoryBlobs } from "../store/memory-blobs.ts";
 import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
+import { AGENT, addEnvironment, answered } from "../testing/copies.ts";
 import { recordedLogs } from "../testing/recorded-logs.ts";
 import { importSession } from "./sessions-import.ts";
 
@@ -25,20 +25,7 @@ const SESSION = {
   title: null,
   metadata: {},
   environment_id: "env_1",
-  agent: {
-    type: "agent",
-    id: "agent_1",
-    name: "tester",
-    version: 1,
-    description: null,
-    system: null,
-    model: { id: "claude-opus-5-5" },
-    tools: [],
-    mcp_servers: [],
-    skills: [],
-    multiagent: null,
-    execution_identity: { type: "service_account" },
-  },
+  agent: AGENT,
   resources: [],
   vault_ids: [],
   mounts: [],
@@ -92,17 +79,7 @@ async function openWorld() {
     clock: systemClock,
     announcements: { publish: () => undefined },
   });
-  await store.write((tx) =>
-    tx.environments.insert({
-      workspace_id: "wrkspc_1",
-      id: "env_1",
-      name: "here",
-      created_at: tx.now,
-      updated_at: tx.now,
-      archived_at: null,
-      body: { ...newEnvironment({ name: "here" }) },
-    }),
-  );
+  await addEnvironment(store, "wrkspc_1");
   const put = async (file: Uint8Array) => {
     async function* content() {
       yield file;
@@ -110,9 +87,7 @@ async function openWorld() {
     const options = { store, blobs: new MemoryBlobs(), clock: systemClock, prices: NO_PRICES };
     const query = { workspace: "empty", new_ids: true } as const;
     const request = { workspaceId: "wrkspc_1", query, content: content() };
-    const answer = await importSession(options, request, async (effect) =>
-      Response.json(await store.write(effect)),
-    );
+    const answer = await importSession(options, request, (effect) => answered(store, effect));
     return ((await answer.json()) as { id: string }).id;
   };
   return { store, put };

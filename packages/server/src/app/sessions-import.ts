@@ -229,7 +229,7 @@ function closingOf(made: Import, log: CopiedLog, now: string): Closing | undefin
   const note = noteOf(made, log);
   if (state.status === "terminated") return undefined;
   const origin = { session_id: made.line.id, event_id: null, until, note };
-  const closing = forkDrafts(state, origin, draftingOf(made.session, made.options.prices, now));
+  const closing = forkDrafts(log, origin, draftingOf(made.session, made.options.prices, now));
   return note === null && wasAtRest(closing) ? undefined : closing;
 }
 

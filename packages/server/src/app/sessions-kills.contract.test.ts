@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { newEnvironment } from "../core/environments/definition.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
@@ -9,6 +8,7 @@ import { ManualClock } from "../hands/fake/manual-clock.ts";
 import { Secret } from "../lib/secret.ts";
 import { MemoryBlobs } from "../store/memory-blobs.ts";
 import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
+import { AGENT, addEnvironment, answered } from "../testing/copies.ts";
 import { brokenLogRules } from "../testing/log-rules.ts";
 import { Mortal, mortalStore } from "../testing/mortal.ts";
 import { recordedLogs } from "../testing/recorded-logs.ts";
@@ -35,17 +35,7 @@ async function openWorld() {
   const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const blobs = new MemoryBlobs();
   const workspaceId = "wrkspc_1";
-  await store.write((tx) =>
-    tx.environments.insert({
-      workspace_id: workspaceId,
-      id: "env_1",
-      name: "here",
-      created_at: tx.now,
-      updated_at: tx.now,
-      archived_at: null,
-      body: { ...newEnvironment({ name: "here" }) },
-    }),
-  );
+  await addEnvironment(store, workspaceId);
   return { clock, store, blobs, workspaceId };
 }
 
@@ -103,21 +93,6 @@ async function* chunk(bytes: Uint8Array) {
   yield bytes;
 }
 
-const AGENT = {
-  type: "agent",
-  id: "agent_1",
-  name: "tester",
-  version: 1,
-  description: null,
-  system: null,
-  model: { id: "claude-opus-5-5" },
-  tools: [],
-  mcp_servers: [],
-  skills: [],
-  multiagent: null,
-  execution_identity: { type: "service_account" },
-} as const;
-
 const sessionsOf = ({ store, workspaceId }: World) =>
   store.sessions.list(workspaceId, {}, { limit: 100, order: "asc" });
 
@@ -174,9 +149,6 @@ async function assertNothingLeft({ store, clock, workspaceId }: World): Promise<
   expect(taken.every(({ session_id }) => sessions.has(session_id ?? ""))).toBe(true);
 }
 
-const respond = (store: Store) => async (effect: Parameters<Store["write"]>[0]) =>
-  Response.json(await store.write(effect));
-
 test("a fork is there whole or not at all, wherever its process dies", async () => {
   const steps = await atEachStep(async (world) => {
     const key = await addSession(world);
@@ -187,7 +159,7 @@ test("a fork is there whole or not at all, wherever its process dies", async () 
         skillReferences: createSkillReferences([]),
         prices: NO_PRICES,
       };
-      return forkSession(options, { key, params: {} }, (effect) => respond(store)(effect));
+      return forkSession(options, { key, params: {} }, (effect) => answered(store, effect));
     };
   });
   expect(steps).toBeGreaterThan(10);
@@ -203,7 +175,7 @@ test("an import is there whole or not at all, and can be tried again at once", a
     }
     const options = { store, blobs, clock, prices: NO_PRICES };
     const request = { workspaceId, query: {}, content: content() };
-    return importSession(options, request, (effect) => respond(store)(effect));
+    return importSession(options, request, (effect) => answered(store, effect));
   });
   expect(steps).toBeGreaterThan(12);
 });
@@ -228,7 +200,7 @@ test("a second import of the same file takes the place of one that is under way"
     importSession(
       { store, blobs, clock, prices: NO_PRICES },
       { workspaceId, query: {}, content },
-      (effect) => respond(store)(effect),
+      (effect) => answered(store, effect),
     );
   const first = put(slow());
   const refused = expect(first).rejects.toThrow("another request took its place");
