@@ -32,6 +32,7 @@ const PASSES: readonly (readonly [RegExp, number])[] = [
   [/^hands\.(call|reply|settle)\./, 6],
   [/^hands\.reply\./, 20],
   [/^hands\.provision\./, 3],
+  [/^serve\.judge\./, 1],
   [/^hands\.skill\./, 1],
   [/\.start\.|\.spawn\.|\.dispose\./, 1],
 ];

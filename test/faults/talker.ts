@@ -1,10 +1,23 @@
-import Anthropic, { APIConnectionError, APIError, NotFoundError } from "@anthropic-ai/sdk";
+import Anthropic, {
+  APIConnectionError,
+  APIError,
+  BadRequestError,
+  NotFoundError,
+} from "@anthropic-ai/sdk";
 import type { Random } from "@drover/testing";
 import { brokenRules, type Sent } from "./checks.ts";
 import { sleep, until } from "./processes.ts";
 import { readSession, type SessionSnapshot } from "./snapshot.ts";
 import { type Message, type ModelId, newTurn } from "./turns.ts";
 
+/** What is read has to be allowed by the client, and what is written by a judge. */
+const TOOLSET = {
+  type: "agent_toolset_20260401" as const,
+  configs: [
+    { name: "read" as const, permission_policy: { type: "always_ask" as const } },
+    { name: "write" as const, permission_policy: { type: "auto" as const } },
+  ],
+};
 const PAUSE_MS = 100;
 const TURNS_MAX = 4;
 const REST_MS = 5_000;
@@ -95,7 +108,7 @@ export class Talker {
       client.beta.agents.create({
         name,
         model,
-        tools: [{ type: "agent_toolset_20260401" }],
+        tools: [TOOLSET],
         skills: [{ type: "custom", skill_id: skill.id }],
       }),
     );
@@ -158,10 +171,37 @@ export class Talker {
     const endMs = Date.now() + patienceMs;
     while (Date.now() < endMs) {
       const { status } = await this.#persist((client) => client.beta.sessions.retrieve(sessionId));
-      if (status === "idle") return;
+      if (status === "idle") {
+        const waiting = await this.#waitingCalls(sessionId);
+        if (waiting.length === 0) return;
+        await this.#allow(sessionId, waiting);
+      }
       await sleep(PAUSE_MS);
     }
     throw new Error(`${sessionId} is stuck: it is not idle after ${patienceMs} ms`);
+  }
+
+  /** The calls that the session, which is idle, waits for. */
+  async #waitingCalls(sessionId: string): Promise<readonly string[]> {
+    const types = ["session.status_idle" as const];
+    const page = await this.#persist((client) =>
+      client.beta.sessions.events.list(sessionId, { types, order: "desc", limit: 1 }),
+    );
+    const [last] = page.data;
+    if (last?.type !== "session.status_idle") return [];
+    return last.stop_reason.type === "requires_action" ? last.stop_reason.event_ids : [];
+  }
+
+  async #allow(sessionId: string, callIds: readonly string[]): Promise<void> {
+    const events = callIds.map((id) => {
+      return { type: "user.tool_confirmation" as const, tool_use_id: id, result: "allow" as const };
+    });
+    try {
+      await this.#persist((client) => client.beta.sessions.events.send(sessionId, { events }));
+    } catch (error) {
+      // An attempt whose answer was lost has counted, or an interrupt was taken up first.
+      if (!(error instanceof BadRequestError)) throw error;
+    }
   }
 
   /** Checked before, because nothing is left of it afterwards. */

@@ -119,7 +119,7 @@ function textFor(mark: string, steps: readonly Step[], model: ModelId): string {
 }
 
 function offlineStep({ say, calls, waitMs }: Step) {
-  const parallel = calls.map(({ name, input }) => ({ tool: name, input }));
+  const parallel = calls.map(({ name, input }) => ({ tool: name, input, judge: "allow" }));
   return { say, wait_ms: waitMs, ...(parallel.length > 0 && { think: `On ${say}.`, parallel }) };
 }
 

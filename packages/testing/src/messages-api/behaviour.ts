@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { answer } from "./answers.ts";
+import { judgedCallOf } from "./judged.ts";
 import { isList, messagesOf } from "./rules/shape.ts";
 import type { Answer, Json, JsonObject, MessagesRequest, Script } from "./types.ts";
 
@@ -11,11 +12,12 @@ const MAX_CONVERSATIONS = 10_000;
  * `#script [answer, answer, …]` (JSON, `Answer` of `types.ts`). The n-th answer is given when n
  * assistant messages have followed that message, so it depends on the request alone, except for
  * `fault.times`, which counts the requests that carried the same conversation. When the answers are
- * used up it says `done`; without a script it says what it was told.
+ * used up it says `done`; without a script it says what it was told. As a judge of calls it allows them.
  */
 export function scriptedByMessages(): Script {
   const attempts = new Map<string, number>();
   return (request) => {
+    if (judgedCallOf(request) !== undefined) return answer(JSON.stringify({ verdict: "allow" }));
     const found = findScript(request.body);
     if (found === undefined) return answer(`You said: ${request.lastUserText || "nothing"}`);
     const step = found.answers[found.step];
