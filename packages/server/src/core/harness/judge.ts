@@ -90,17 +90,22 @@ export function userMessages(events: readonly LogEvent[]): readonly string[] {
   const texts: string[] = [];
   let room = MESSAGES_LENGTH_MAX;
   for (const event of events.toReversed()) {
-    if (event.type !== "user.message") continue;
-    const text = event.public.content
-      .flatMap((block) => (block.type === "text" ? [block.text] : []))
-      .join("\n")
-      .slice(0, Math.min(MESSAGE_LENGTH_MAX, room));
+    const text = userTexts(event).join("\n").slice(0, Math.min(MESSAGE_LENGTH_MAX, room));
     if (text === "") continue;
     room -= text.length;
     texts.push(text);
     if (texts.length === MESSAGES_MAX || room === 0) break;
   }
   return texts.toReversed();
+}
+
+/** A message that a compaction repeated is no event of the context any more, and the user's all the same. */
+function userTexts(event: LogEvent): readonly string[] {
+  if (event.type === "agent.thread_context_compacted") {
+    return event.private.input.flatMap(({ type, text }) => (type === "text" ? [String(text)] : []));
+  }
+  if (event.type !== "user.message") return [];
+  return event.public.content.flatMap((block) => (block.type === "text" ? [block.text] : []));
 }
 
 const Answer = z.object({

@@ -32,6 +32,13 @@ test("what fits is asked about as it is, so that its prefix is in the cache", ()
   expect(asked.purpose).toBe("compaction");
 });
 
+test("the question stands before what the system said last", () => {
+  const system = { role: "system" as const, content: [text("Be quick.")] };
+  const asked = summaryRequest(request([{ role: "user", content: [text("go")] }, system]), 100_000);
+  expect(asked.messages.map(({ role }) => role)).toEqual(["user", "system"]);
+  expect(asked.messages[0]?.content).toHaveLength(2);
+});
+
 test("where it does not fit long outputs and images are shortened first, and calls stay", () => {
   const messages = [
     ...round(1, "x".repeat(30_000)),

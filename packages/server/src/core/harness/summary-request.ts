@@ -44,6 +44,8 @@ export function messagesTokens(messages: readonly ModelMessage[]): number {
 function asked(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   const ask: ModelBlock = { type: "text", text: ASK };
   const last = messages.at(-1);
+  // What the system said stays last: the API takes nothing but an answer after it.
+  if (last?.role === "system") return [...asked(messages.slice(0, -1)), last];
   if (last?.role !== "user") return [...messages, { role: "user", content: [ask] }];
   return [...messages.slice(0, -1), { role: "user", content: [...last.content, ask] }];
 }
