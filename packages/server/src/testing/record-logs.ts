@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   answer,
+  failing,
   judgedCallOf,
   type MessagesRequest,
   overloaded,
@@ -195,6 +196,58 @@ const SCENARIOS: readonly Scenario[] = [
         await brain.run();
       }
       await brain.send(key, "What did I say first?");
+      await brain.run();
+      return key;
+    },
+  },
+  {
+    name: "weak-model",
+    script: (request) => {
+      const said = JSON.stringify(request.body["messages"]);
+      const cut = { ...toolCall("read"), inputJson: '{"path": ' };
+      if (!said.includes("was empty")) return answer();
+      if (!said.includes("limit of tokens")) {
+        return { ...answer("I read it.", cut), stop_reason: "max_tokens" };
+      }
+      if (!said.includes("not a JSON object")) return answer(cut);
+      return toolResultsOf(request).size > 0 && !said.includes("Done")
+        ? answer("Done.")
+        : answer(toolCall("read"), toolCall("read"));
+    },
+    tools: { read: () => "content" },
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "Read it.");
+      await brain.run();
+      return key;
+    },
+  },
+  {
+    name: "refused-media",
+    script: (request) =>
+      JSON.stringify(request.body["messages"]).includes("missing")
+        ? failing({
+            type: "status",
+            status: 400,
+            error_type: "invalid_request_error",
+            message: "messages.0.content.1.image.source.url: Unable to download the file",
+          })
+        : answer("I see one."),
+    play: async (brain) => {
+      const key = await brain.newSession();
+      const picture = (name: string) => ({
+        type: "image" as const,
+        source: { type: "url" as const, url: `https://example.com/${name}.png` },
+      });
+      const content = [picture("there"), picture("missing")];
+      const system = [{ type: "text" as const, text: "Be brief." }];
+      await brain.post(
+        key,
+        { type: "user.message", content },
+        { type: "system.message", content: system },
+      );
+      await brain.run();
+      await brain.send(key, "And now?");
       await brain.run();
       return key;
     },

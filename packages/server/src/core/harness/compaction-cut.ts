@@ -137,10 +137,15 @@ function unitsOf(events: readonly LogEvent[]): readonly Unit[] {
 
 /** The newest of it, if there is too much. */
 function saidBySystem(dropped: readonly LogEvent[]): readonly ModelBlock[] {
-  const blocks = dropped.flatMap((event): readonly ModelBlock[] => {
-    if (event.type === "agent.thread_context_compacted") return event.private.system ?? [];
-    return event.type === "system.message" ? event.public.content.map(toModelBlock) : [];
-  });
+  const before = dropped.findLast((event) => event.type === "agent.thread_context_compacted");
+  // What came before that is in it already.
+  const since = dropped.filter(({ seq }) => seq >= (before?.private.kept_from ?? 0));
+  const blocks = [
+    ...(before?.private.system ?? []),
+    ...since.flatMap((event) =>
+      event.type === "system.message" ? event.public.content.map(toModelBlock) : [],
+    ),
+  ];
   let room = SYSTEM_CHARS_MAX;
   const kept = blocks.toReversed().filter((block) => {
     room -= String(block["text"]).length;

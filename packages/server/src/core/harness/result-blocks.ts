@@ -1,5 +1,6 @@
 import type { ResultBlock } from "@drover/api";
 import type { ModelBlock } from "../ports/model.ts";
+import { boundedResult } from "../session/bounded-result.ts";
 import type { LogEvent } from "../session/log-event.ts";
 import { tamed } from "./tame.ts";
 import { isBlank } from "./verdict.ts";
@@ -27,7 +28,10 @@ function answerIn(event: LogEvent) {
     case "agent.tool_result":
       return { callId: event.public.tool_use_id, result: event.public };
     case "user.custom_tool_result":
-      return { callId: event.public.custom_tool_use_id, result: event.public };
+      return {
+        callId: event.public.custom_tool_use_id,
+        result: { ...event.public, content: boundedResult(event.public.content ?? []) },
+      };
     default:
       return undefined;
   }

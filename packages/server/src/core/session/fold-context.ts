@@ -1,4 +1,5 @@
 import type { ModelUsage } from "../ports/model.ts";
+import { boundedResult } from "./bounded-result.ts";
 import { type ContextState, NEW_CONTEXT } from "./context-state.ts";
 import type { EventDraft } from "./log-event.ts";
 import type { ThreadState } from "./state.ts";
@@ -44,9 +45,10 @@ export function eventTokens(draft: EventDraft): number {
     case "system.message":
       return blocksTokens(draft.public.content);
     case "agent.tool_result":
+      return blocksTokens(draft.public.content ?? []);
     case "user.tool_result":
     case "user.custom_tool_result":
-      return blocksTokens(draft.public.content ?? []);
+      return blocksTokens(boundedResult(draft.public.content ?? []));
     case "agent.message":
     case "agent.thinking":
     case "agent.tool_use":
