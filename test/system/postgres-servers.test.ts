@@ -1,4 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
+import type { BetaManagedAgentsBudgetLimit as Budget } from "@anthropic-ai/sdk/resources/beta/sessions/sessions";
 import { createTestDatabase } from "@drover/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { drover, type StartedServer, startServer, temporaryFolder } from "../support/drover.ts";
@@ -22,7 +23,10 @@ function clientOf({ url, apiKey }: StartedServer): Anthropic {
   return new Anthropic({ baseURL: url, apiKey, maxRetries: 0 });
 }
 
-async function newSession(client: Anthropic): Promise<string> {
+async function newSession(
+  client: Anthropic,
+  options: { readonly budget?: Budget } = {},
+): Promise<string> {
   const agent = await client.beta.agents.create({
     name: "worker",
     model: "offline/script",
@@ -32,6 +36,7 @@ async function newSession(client: Anthropic): Promise<string> {
   const session = await client.beta.sessions.create({
     agent: agent.id,
     environment_id: environment.id,
+    ...options,
   });
   return session.id;
 }
@@ -144,4 +149,30 @@ test("`drover stop` ends all servers of the folder", async () => {
   await until("their ends", () =>
     servers.every(({ process }) => process.exitCode === 0) ? true : undefined,
   );
+});
+
+test("a budget that is raised through one server lets the turn go on that another one holds", async () => {
+  const { clients, servers } = await startTwo();
+  const [first, second] = clients;
+  const limit = (amount: string): Budget => {
+    return { type: "limit", max_list_cost: { amount, currency: "USD" } };
+  };
+  const session = await newSession(first, { budget: limit("1") });
+  // To read this costs more than a cent.
+  await send(first, session, `# ${"word ".repeat(12_000)}\n${WORK.replace("sleep 4; ", "")}`);
+  const stopOf = async (client: Anthropic) => {
+    const { data } = await client.beta.sessions.events.list(session, { order: "desc", limit: 1 });
+    const [last] = data;
+    return last?.type === "session.status_idle" ? last.stop_reason.type : undefined;
+  };
+  await until("the pause", async () => (await stopOf(second)) ?? undefined);
+  expect(await stopOf(second)).toBe("budget_reached");
+  await expect(send(second, session, "- say: more")).rejects.toThrow(/reached its budget/);
+  servers[0].process.kill("SIGKILL");
+  await second.beta.sessions.update(session, { budget: limit("100") });
+  await until("the end of the turn", async () => {
+    return (await stopOf(second)) === "end_turn" ? true : undefined;
+  });
+  const types = await typesOf(second, session);
+  expect(types.filter((type) => type === "span.model_request_start")).toHaveLength(2);
 });

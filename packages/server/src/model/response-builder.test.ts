@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ModelObserver } from "../core/ports/model.ts";
 import { ResponseBuilder, StreamError } from "./response-builder.ts";
 
@@ -85,4 +85,72 @@ test("collects the citations of a text", () => {
   expect(builder.finish().blocks).toEqual([
     { type: "text", text: "ab", citations: [{ cited_text: "x" }, { cited_text: "y" }] },
   ]);
+});
+
+describe("usage", () => {
+  const start = (usage: unknown) => ({ type: "message_start", message: { usage } });
+  const delta = (usage: unknown) => ({ type: "message_delta", delta: {}, usage });
+
+  test.each<[string, readonly unknown[], unknown]>([
+    [
+      "is what was told last, and not the sum",
+      [
+        start({ input_tokens: 25, output_tokens: 1 }),
+        delta({ output_tokens: 15 }),
+        delta({ output_tokens: 40 }),
+      ],
+      { input_tokens: 25, output_tokens: 40 },
+    ],
+    [
+      "may be told twice",
+      [start({ input_tokens: 25, cache_read_input_tokens: 3 }), delta({ input_tokens: 25 })],
+      { input_tokens: 25, cache_read_input_tokens: 3 },
+    ],
+    [
+      "is not taken back by a zero",
+      [start({ input_tokens: 25, output_tokens: 1 }), delta({ input_tokens: 0, output_tokens: 9 })],
+      { input_tokens: 25, output_tokens: 9 },
+    ],
+    [
+      "may come late",
+      [start({ input_tokens: 0 }), delta({ input_tokens: 7 })],
+      { input_tokens: 7 },
+    ],
+    ["is absent where nothing was told", [start(null), delta(undefined)], {}],
+    [
+      "is no fraction, no text, nothing below zero and nothing that no request can use",
+      [
+        start({
+          input_tokens: 1.5,
+          output_tokens: "3",
+          cache_read_input_tokens: -1,
+          cache_creation_input_tokens: 1e300,
+          server_tool_use: { web_search_requests: Number.NaN },
+        }),
+      ],
+      {},
+    ],
+    [
+      "has the parts of what was written to the cache, and the API's own tools",
+      [
+        start({
+          cache_creation_input_tokens: 5,
+          cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 1 },
+        }),
+        delta({ server_tool_use: { web_search_requests: 2, web_fetch_requests: 0, other: 1 } }),
+      ],
+      {
+        cache_creation_input_tokens: 5,
+        cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 1 },
+        server_tool_use: { web_search_requests: 2, web_fetch_requests: 0 },
+      },
+    ],
+  ])("%s", (_what, events, expected) => {
+    const told: unknown[] = [];
+    const builder = new ResponseBuilder({ ...QUIET, usageReported: (usage) => told.push(usage) });
+    for (const event of events) builder.take(event);
+    expect(builder.usage).toEqual(expected);
+    // Whoever gives the request up has heard the same.
+    expect(told.at(-1)).toEqual(expected);
+  });
 });

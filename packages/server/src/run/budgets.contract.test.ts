@@ -403,3 +403,37 @@ describe("what a request had reported is counted", () => {
     });
   });
 });
+
+test("every beginning of a log with a pause is a session that comes to rest, and goes on without its budget", async () => {
+  const log = await (async () => {
+    await using brain = await world();
+    const key = await brain.newSession(limit("5"));
+    await brain.send(key, "Read a.");
+    await brain.run();
+    await setBudget(brain, key, limit("6"));
+    await brain.run();
+    return await brain.log(key);
+  })();
+  await using brain = await createBrainWorld({
+    script: READ_THEN_SAY,
+    tools: { read: () => "content of a" },
+    prices: PRICES,
+    firstId: 1_000_000,
+  });
+  for (let length = 1; length <= log.length; length++) {
+    const key = await brain.sessionWith(log.slice(0, length));
+    await settled(brain);
+    const removed = { public: { budget: null }, private: {} };
+    const place = { thread_id: log[0]?.thread_id ?? "", cross_posted: false };
+    await brain.store.write((tx) =>
+      tx.events.appendReceipts(key, [
+        { ...place, ...removed, id: brain.deps.newId("sevt"), type: "session.updated" },
+      ]),
+    );
+    await brain.send(key, "Go on.");
+    await settled(brain);
+    const continued = await brain.log(key);
+    expect(brokenLogRules(continued), `after ${length} events`).toEqual([]);
+    expect(stops(continued).at(-1), `after ${length} events`).toBe("end_turn");
+  }
+});

@@ -37,7 +37,9 @@ export async function showFailure(claim: Claim, deps: DriveDeps): Promise<void> 
     draft(drafting, "session.usage", { public: usage, private: {} }),
     draft(drafting, "session.status_idle", { public: ENDING, private: {} }),
   ];
+  // Its turn is over, also one that was held by a budget.
+  const totals = { ...session.totals, isHeld: false };
   await deps.store.write((tx) =>
-    tx.events.append({ workspaceId, sessionId, epoch, drafts, status: "idle" }),
+    tx.events.append({ workspaceId, sessionId, epoch, drafts, status: "idle", totals }),
   );
 }
