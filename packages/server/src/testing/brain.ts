@@ -80,6 +80,10 @@ export async function createBrainWorld(options: {
   /** Tokens of the model's window, at the double and, unless `isWindowKnown` is false, here. */
   readonly window?: number;
   readonly isWindowKnown?: boolean;
+  /** How many requests the double keeps to be looked at; many, unless given. */
+  readonly keep?: number;
+  /** Told of what is logged as an error. */
+  readonly onError?: (message: string) => void;
   /** Ids count from here, so that they do not meet those of a log that was recorded. */
   readonly firstId?: number;
 }): Promise<BrainWorld> {
@@ -93,6 +97,7 @@ export async function createBrainWorld(options: {
   const api = await startMessagesApi({
     script: options.script,
     ...(window !== undefined && { contextTokens: window }),
+    ...(options.keep !== undefined && { keep: options.keep }),
   });
   const hands = new MemoryHands({ tools: options.tools });
   let ids = options.firstId ?? 0;
@@ -114,7 +119,7 @@ export async function createBrainWorld(options: {
       return `${prefix}_${ids}`;
     },
     failPoint: () => undefined,
-    log: { info: () => undefined, error: () => undefined },
+    log: { info: () => undefined, error: (_fields, message) => options.onError?.(message) },
   };
   const world = { store, blobs, hands, api, announcements, clock, deps };
   return {

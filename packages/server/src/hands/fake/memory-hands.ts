@@ -159,10 +159,7 @@ export class MemoryHands implements Hands {
     const { callId, sessionId, handId, name, epoch } = call;
     this.#executions.push({ callId, sessionId, handId, name, epoch, boot: life.journal.boot });
     const stop = AbortSignal.any([record.cancelSignal, life.death.signal]);
-    const outcome = await Promise.race([
-      this.#answer(call, stop),
-      whenAborted(record.cancelSignal),
-    ]);
+    const outcome = await unlessAborted(this.#answer(call, stop), record.cancelSignal);
     life.journal.finish(record, outcome ?? CANCELLED);
   }
 
@@ -180,7 +177,7 @@ export class MemoryHands implements Hands {
 
   async #wait(life: Life, record: CallRecord, signal: AbortSignal): Promise<CallOutcome> {
     const stop = AbortSignal.any([signal, life.death.signal]);
-    const outcome = record.outcome ?? (await Promise.race([record.ended, whenAborted(stop)]));
+    const outcome = record.outcome ?? (await unlessAborted(record.ended, stop));
     if (outcome && !life.death.signal.aborted) return structuredClone(outcome);
     if (signal.aborted)
       return { type: "unavailable", message: "the wait for the call was given up" };
@@ -219,9 +216,15 @@ function text(value: string): ResultBlock {
   return { type: "text", text: value };
 }
 
-function whenAborted(signal: AbortSignal): Promise<undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  });
+/** What comes of it, or undefined if the signal is aborted first. Leaves no listener: it would keep the signal. */
+async function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const aborted = Promise.withResolvers<undefined>();
+  const onAbort = () => aborted.resolve(undefined);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([result, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }
