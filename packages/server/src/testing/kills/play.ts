@@ -79,7 +79,8 @@ export class Play {
       this.#problems.push("stuck: neither does it end nor does it do anything");
       timer.resolve();
     }, STUCK_MS);
-    await Promise.race([this.#processes(), timer.promise]);
+    const processes = this.#processes().catch((error: unknown) => this.#note(error));
+    await Promise.race([processes, timer.promise]);
     clearTimeout(watch);
     this.#stop.abort();
     this.#mend();
@@ -190,6 +191,10 @@ export class Play {
   #fail(mortal: Mortal, message: string, error: unknown): void {
     // A process that was frozen finds out by its first append that the session is another's.
     if (error instanceof LeaseLostError && mortal !== this.#mortals.at(-1)) return;
+    this.#note(error, message);
+  }
+
+  #note(error: unknown, message = "the play failed"): void {
     const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#problems.push(`${message}: ${told}`);
   }
@@ -226,6 +231,6 @@ export class Play {
   }
 
   #soon(work: Promise<void>): void {
-    this.#pending.push(work.catch((error: unknown) => void this.#problems.push(`${error}`)));
+    this.#pending.push(work.catch((error: unknown) => this.#note(error)));
   }
 }
