@@ -36,6 +36,8 @@ export type ModelStep =
 export interface PlannedTurn {
   /** Messages that are sent together. */
   readonly opening: readonly string[];
+  /** What the system says behind them. */
+  readonly system: string | null;
   /** The user interrupts in the same breath. */
   readonly isInterrupted: boolean;
   readonly steps: readonly ModelStep[];
@@ -85,6 +87,7 @@ function plannedTurn(random: Random, turn: number): PlannedTurn {
   const opening = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, (_, index) =>
     index === 0 ? turnMarker(turn) : `and ${index} more`,
   );
+  const system = random.chance(0.2) ? `the system has a word on turn ${turn}` : null;
   const isInterrupted = random.chance(0.06);
   const steps: ModelStep[] = Array.from({ length: random.int(0, STEPS_MAX) }, (_, step) =>
     plannedStep(random, `t${turn}s${step}`),
@@ -93,7 +96,7 @@ function plannedTurn(random: Random, turn: number): PlannedTurn {
   if (end < 0.08) steps.push({ kind: "hold" });
   else if (end < 0.14) steps.push({ kind: "busy" });
   else if (end < 0.26) steps.push(heldCalls(random, `t${turn}h`));
-  return { opening, isInterrupted, steps };
+  return { opening, system, isInterrupted, steps };
 }
 
 /** The text that tells which turn of the plan is meant. */

@@ -10,7 +10,10 @@ import { budgetOf, PRICES } from "./prices.ts";
 
 type NewInput = Parameters<EventWriter["accept"]>[1][number];
 
-type Input = Pick<LogEventOf<"user.message">, "type" | "public"> | typeof INTERRUPT;
+type Input =
+  | Pick<LogEventOf<"user.message">, "type" | "public">
+  | Pick<LogEventOf<"system.message">, "type" | "public">
+  | typeof INTERRUPT;
 
 export interface AcceptedInput {
   readonly id: string;
@@ -63,7 +66,8 @@ export class User {
     if (turn === undefined) return false;
     this.#turns += 1;
     const interrupt = turn.isInterrupted ? [INTERRUPT] : [];
-    await this.#send([...turn.opening.map(message), ...interrupt]);
+    const system = turn.system === null ? [] : [systemMessage(turn.system)];
+    await this.#send([...turn.opening.map(message), ...system, ...interrupt]);
     return true;
   }
 
@@ -95,7 +99,8 @@ export class User {
   }
 
   async say(text: string): Promise<void> {
-    await this.#send([message(text)]);
+    const system = hashOf(text) % 5 === 0 ? [systemMessage(`mind ${text}`)] : [];
+    await this.#send([message(text), ...system]);
   }
 
   async interrupt(): Promise<void> {
@@ -175,4 +180,8 @@ const INTERRUPT = { type: "user.interrupt", public: {} } as const;
 
 function message(text: string): Input {
   return { type: "user.message", public: { content: [{ type: "text", text }] } };
+}
+
+function systemMessage(text: string): Input {
+  return { type: "system.message", public: { content: [{ type: "text", text }] } };
 }

@@ -60,7 +60,7 @@ function brokenInputRules({ log, accepted }: Played): readonly string[] {
     count === 1 ? [] : [`input ${id} is in the log ${count} times`],
   );
   const sent = accepted
-    .filter(({ type }) => type === "user.message")
+    .filter(isMessage)
     .toSorted((left, right) => left.arrival - right.arrival)
     .map(({ id }) => id);
   const taken = log.filter(isMessage).map(({ id }) => id);
@@ -68,8 +68,8 @@ function brokenInputRules({ log, accepted }: Played): readonly string[] {
   return [...counts, ...(isOrdered ? [] : [`messages are taken up as ${taken}, sent as ${sent}`])];
 }
 
-function isMessage({ type }: LogEvent): boolean {
-  return type === "user.message";
+function isMessage({ type }: Pick<LogEvent, "type">): boolean {
+  return type === "user.message" || type === "system.message";
 }
 
 function firstDifference(
