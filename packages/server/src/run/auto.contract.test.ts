@@ -11,10 +11,13 @@ import {
   toolResultsOf,
 } from "@drover/testing";
 import { describe, expect, test } from "vitest";
+import { StoreUnavailableError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { type BrainWorld, createBrainWorld } from "../testing/brain.ts";
 import { brokenLogRules, comparableLog } from "../testing/log-rules.ts";
+import { Mortal, mortalStore } from "../testing/mortal.ts";
+import type { DriveDeps } from "./deps.ts";
 
 const verdict = (word: string) => answer(JSON.stringify({ verdict: word, reason: "Because." }));
 
@@ -137,6 +140,43 @@ describe("a call under auto", () => {
         userMessages: ["Tidy up.", "But carefully."],
       },
     ]);
+  });
+
+  test("is judged by the whole conversation, and by what waits to be taken up", async () => {
+    const seen: unknown[] = [];
+    await using brain = await world(async (request) => {
+      const judged = judgedCallOf(request);
+      if (judged !== undefined) {
+        seen.push(judged.userMessages);
+        return verdict("allow");
+      }
+      if (toolResultsOf(request).size > 0) return answer(text("Done."));
+      await brain.send(key, "Stop that.");
+      return answer(toolCall("auto_bash", { wants: "x" }));
+    });
+    const key = await brain.newSession();
+    await brain.send(key, "Never delete anything.");
+    await brain.run();
+    expect(seen).toEqual([["Never delete anything.", "Stop that."]]);
+  });
+
+  test("asks the user if the store does not say what the user said", async () => {
+    await using brain = await world(judgedBy(() => verdict("allow")));
+    const key = await brain.newSession();
+    await brain.send(key, "Go.");
+    const events: DriveDeps["store"]["events"] = {
+      findSeq: (...args) => brain.store.events.findSeq(...args),
+      getInbox: (of) => brain.store.events.getInbox(of),
+      getEvents: async (of, range) => {
+        if (range.types?.[0] === "user.message" && range.types.length === 1) {
+          throw new StoreUnavailableError("the database is away");
+        }
+        return await brain.store.events.getEvents(of, range);
+      },
+    };
+    const store = { ...mortalStore(brain.store, new Mortal(0)), events };
+    await brain.run(0, { ...brain.deps, store });
+    expect(evaluations(await brain.log(key))).toEqual([ASKED]);
   });
 
   test("costs what its judge costs, in the session's usage", async () => {

@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from "../core/errors.ts";
 import { draft } from "../core/harness/drafting.ts";
 import { callsToJudge } from "../core/harness/held-response.ts";
 import {
@@ -15,10 +16,14 @@ import { threadState } from "../core/session/state.ts";
 import type { OfferedTool } from "../core/tools/offered-tools.ts";
 import type { DriveDeps } from "./deps.ts";
 import type { EffectContext, Settlement } from "./effects.ts";
+import type { SessionView } from "./session-view.ts";
 import { threadTools } from "./thread-tools.ts";
 
 /** Requests to the judge at a time. */
 const PARALLEL = 4;
+/** Messages of the user that a judge is shown, from the beginning and from the end of the conversation. */
+const FIRST_MESSAGES = 5;
+const NEWEST_MESSAGES = 20;
 
 interface Judged extends Opinion {
   readonly index: number;
@@ -41,7 +46,7 @@ export async function judgeCalls(
   const toolOf = (name: string): OfferedTool | undefined =>
     tools.find(({ definition }) => definition.name === name);
   const model = deps.judgeModel ?? session.agent.model.id;
-  const said = userMessages(view.context);
+  const said = await saidBy(view, deps);
   const calls = [...callsToJudge(response, toolOf)];
   deps.failPoint("serve.judge.before");
   const judged = await inTurns(calls, async ([index, call], place): Promise<Judged> => {
@@ -81,12 +86,36 @@ export async function judgeCalls(
   };
 }
 
+/**
+ * What the user has said, from the log itself, which no compaction shortens, and what waits to be taken
+ * up: it may forbid what is to be judged. Undefined if the store cannot be read now.
+ */
+async function saidBy(
+  view: SessionView,
+  { store }: DriveDeps,
+): Promise<readonly string[] | undefined> {
+  const threadId = view.session.thread_id;
+  const range = { types: ["user.message"] as const, threadId };
+  try {
+    const first = await store.events.getEvents(view.key, { ...range, limit: FIRST_MESSAGES });
+    const after = first.at(-1)?.seq ?? 0;
+    const order = "desc" as const;
+    const newest = { ...range, after, order, limit: NEWEST_MESSAGES };
+    const last = await store.events.getEvents(view.key, newest);
+    return userMessages([...first, ...last.toReversed(), ...view.inbox]);
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return undefined;
+    throw error;
+  }
+}
+
 async function opinionOn(
   call: JudgedCall,
-  given: { model: string; said: readonly string[]; deps: DriveDeps },
+  given: { model: string; said: readonly string[] | undefined; deps: DriveDeps },
   signal: AbortSignal,
 ): Promise<Opinion & { readonly usage?: ModelUsage }> {
   const { model, said, deps } = given;
+  if (said === undefined) return undecided("What the user said could not be read.");
   const info = deps.findModel(model)?.info;
   const judge = {
     id: model,

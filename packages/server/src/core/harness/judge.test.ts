@@ -60,12 +60,23 @@ test("only the user's messages are the user's words: the newest, and bounded", (
     userMessage(drafting, "second"),
   ]);
   expect(userMessages(log)).toEqual(["first", "second"]);
-  const many = committed(Array.from({ length: 30 }, (_, n) => userMessage(drafting, `m${n}`)));
-  expect(userMessages(many)).toEqual(Array.from({ length: 20 }, (_, n) => `m${n + 10}`));
-  const long = committed(Array.from({ length: 9 }, () => userMessage(drafting, "x".repeat(9_000))));
-  expect(userMessages(long).map(({ length }) => length)).toEqual([
-    8_000, 8_000, 8_000, 8_000, 8_000,
+});
+
+test("of long conversations the judge is shown the beginning and the end, and the beginning of each message", () => {
+  const drafting = testDrafting();
+  const long = ["first ", "second ", "third ", "fourth ", "fifth ", "sixth ", "seventh "].map(
+    (name) => userMessage(drafting, name + "x".repeat(9_000)),
+  );
+  const shown = userMessages(committed(long));
+  expect(shown.map((text) => text.split(" ")[0])).toEqual([
+    "first",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
   ]);
+  for (const text of shown) expect(text).toMatch(/x \[cut\]$/);
+  expect(shown.join("").length).toBeLessThan(48_000);
 });
 
 test.each([
