@@ -138,3 +138,18 @@ test("whatever is changed in a file, it is refused as its sender's, or makes a s
   const left = await store.write((tx) => tx.copies.listAbandoned("9999-01-01T00:00:00.000Z", 10));
   expect(left).toEqual([]);
 }, 60_000);
+
+test("a compaction keeps nothing that comes behind it: then new messages would not be sent", async () => {
+  const { put } = await openWorld();
+  const log = recordedLogs().find(({ file }) => file.startsWith("compacted"))?.log ?? [];
+  const withKept = (later: number) => {
+    const lines = log.map(({ seq, ...event }) =>
+      event.type === "agent.thread_context_compacted"
+        ? { event: { ...event, private: { ...event.private, kept_from: seq + later } } }
+        : { event },
+    );
+    return put(fileOf([HEAD, { session: SESSION }, ...lines]));
+  };
+  await expect(withKept(1)).rejects.toThrow(/kept_from: is behind the event, whose place is \d+/);
+  expect(await withKept(0)).toMatch(/^sesn_/);
+});

@@ -170,7 +170,7 @@ async function importEvents(made: Import, file: SessionFileReader): Promise<Copi
       throw new InvalidRequestError(`${raw.place}: more than ${EVENTS_MAX} events`);
     }
     const after = step.at(-1)?.processed_at ?? log.until ?? "";
-    const event = importedEvent(raw, { threadId: line.thread_id, after, nowMs });
+    const event = importedEvent(raw, { threadId: line.thread_id, seq: count, after, nowMs });
     step.push(line.id === key.sessionId ? event : transplanted(event, rename));
     bytes += raw.bytes;
     if (step.length >= STEP_EVENTS || bytes >= STEP_BYTES) await write();

@@ -47,8 +47,6 @@ export const FAIL_POINTS = [
   "serve.model.after",
   "serve.judge.before",
   "serve.judge.after",
-  "serve.count.before",
-  "serve.count.after",
   "serve.locate.before",
   "serve.locate.after",
   "serve.spawn.after_launch",

@@ -80,9 +80,9 @@ export async function countContext(
   );
   const request = await preparedRequest(counted, session, deps);
   const patience = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
-  deps.failPoint("serve.count.before");
+  deps.failPoint("serve.model.before");
   const tokens = (await deps.model.count?.(request, patience)) ?? null;
-  deps.failPoint("serve.count.after");
+  deps.failPoint("serve.model.after");
   return {
     drafts: (_state, drafting) => [
       draft(drafting, "drover.context_counted", { public: {}, private: { tokens } }),

@@ -44,7 +44,7 @@ const Time = z.iso.datetime({ precision: 3 });
 const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
   "agent.message": Origin,
   "agent.thinking": Origin,
-  "agent.tool_use": Origin,
+  "agent.tool_use": Origin.extend({ run_by: z.literal("loop").optional() }),
   "agent.tool_result": z.looseObject({ reason: z.string() }),
   "agent.thread_context_compacted": z.looseObject({
     summary: z.array(Block),

@@ -67,9 +67,8 @@ function completed(event: LogEvent): LogEvent {
   if (event.type !== "agent.thread_context_compacted") return event;
   const given: Partial<Compaction> = event.private;
   if (given.kept_from !== undefined) return event;
-  const { summary } = event.private;
   const usual = { how: "summary", input: [], tokens_before: 0, tokens_after: 0 } as const;
-  return { ...event, private: { ...usual, summary, kept_from: event.seq } };
+  return { ...event, private: { ...usual, ...event.private, kept_from: event.seq } };
 }
 
 function isCurrent(stored: StoredEvent): stored is LogEvent {
