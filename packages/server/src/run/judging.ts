@@ -35,10 +35,8 @@ interface Judged extends Opinion {
  * judged by a request of its own, so that the input of one says nothing for another. A judge that cannot
  * be asked, or does not answer in time or clearly, has no say: the user is asked instead.
  */
-export async function judgeCalls(
-  { view, deps }: EffectContext,
-  signal: AbortSignal,
-): Promise<Settlement> {
+export async function judgeCalls(effects: EffectContext, signal: AbortSignal): Promise<Settlement> {
+  const { view, deps } = effects;
   const { session } = view;
   const { held } = view;
   const response = { ...held.response, request_id: held.response.request_id };
@@ -53,7 +51,7 @@ export async function judgeCalls(
     if (place >= deps.policies.judgedCallsMax) {
       return { index, ...undecided("The response has more calls than are judged.") };
     }
-    return { index, ...(await opinionOn(call, { model, said, deps }, signal)) };
+    return { index, ...(await opinionOn(call, { model, said }, effects, signal)) };
   });
   deps.failPoint("serve.judge.after");
   return {
@@ -111,10 +109,10 @@ async function saidBy(
 
 async function opinionOn(
   call: JudgedCall,
-  given: { model: string; said: readonly string[] | undefined; deps: DriveDeps },
+  { model, said }: { model: string; said: readonly string[] | undefined },
+  { view, deps }: EffectContext,
   signal: AbortSignal,
 ): Promise<Opinion & { readonly usage?: ModelUsage }> {
-  const { model, said, deps } = given;
   if (said === undefined) return undecided("What the user said could not be read.");
   const info = deps.findModel(model)?.info;
   const judge = {
@@ -126,6 +124,11 @@ async function opinionOn(
   if (request === undefined) return undecided("The call's input is too long to be judged.");
   const limit = AbortSignal.any([signal, AbortSignal.timeout(deps.policies.judgeMs)]);
   const outcome = await deps.model.respond(request, UNWATCHED, limit);
+  if (outcome.type === "failure" && !signal.aborted) {
+    // The user is asked and goes on; only the operator can see why it comes to that each time.
+    const fields = { session_id: view.session.id, model, reason: outcome.message };
+    deps.log.info(fields, "a call could not be judged");
+  }
   const { usage } = outcome;
   return { ...opinionOf(outcome), ...(usage !== undefined && { usage }) };
 }
