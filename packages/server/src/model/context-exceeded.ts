@@ -14,6 +14,9 @@ export function saysContextExceeded(status: number | undefined, message: string)
   return SAYINGS.some((saying) => saying.test(message));
 }
 
+/** A smaller number is not the size of a context in tokens, but the 128 of 128k. */
+const WINDOW_MIN = 1_000;
+
 /** Where these messages tell how large the context is. */
 const WINDOWS = [
   /tokens > (\d+) maximum/,
@@ -32,6 +35,8 @@ export function tooLongPrompt(
 ): { readonly windowTokens?: number } | undefined {
   if (!saysContextExceeded(status, message) && status !== 413) return undefined;
   const told = WINDOWS.map((pattern) => Number(pattern.exec(message)?.[1]));
-  const windowTokens = told.find((tokens) => Number.isSafeInteger(tokens) && tokens > 0);
+  const windowTokens = told.find((tokens) => {
+    return Number.isSafeInteger(tokens) && tokens >= WINDOW_MIN;
+  });
   return windowTokens === undefined ? {} : { windowTokens };
 }

@@ -1,6 +1,7 @@
 import {
   answer,
   type MessagesRequest,
+  overloaded,
   type Script,
   text,
   thinking,
@@ -318,6 +319,48 @@ describe("a compaction that frees nothing", () => {
     expect(errors(log)).toEqual([]);
     expect(brokenLogRules(log)).toEqual([]);
     expect(only(log, "agent.tool_use")).toEqual([]);
+  });
+});
+
+describe("a summary that cannot be had", () => {
+  test("for a while is asked for again, as any request is", async () => {
+    let failures = 0;
+    const script: Script = (request, n) => {
+      if (!isSummary(request)) return typeof TALKER === "function" ? TALKER(request, n) : answer();
+      failures += 1;
+      return failures <= 2 ? overloaded() : says("All of it was about numbers.");
+    };
+    await using brain = await createBrainWorld({ script, tools: {}, window: WINDOW });
+    const key = await talk(brain, 10);
+    const log = await brain.log(key);
+    expect(brokenLogRules(log)).toEqual([]);
+    const retrying = { type: "model_overloaded_error", retry_status: { type: "retrying" } };
+    expect(errors(log)).toMatchObject([retrying, retrying]);
+    expect(compactions(log)).toHaveLength(1);
+    const attempts = only(log, "span.model_request_start")
+      .filter((event) => event.private.purpose === "compaction")
+      .map((event) => event.private.attempt);
+    expect(attempts).toEqual([1, 2, 3]);
+    expect(stopReasons(log).at(-1)).toBe("end_turn");
+  });
+
+  test("ends the turn like any request once its attempts are used up, and the next one tries again", async () => {
+    let isDown = true;
+    const script: Script = (request, n) => {
+      if (isSummary(request) && isDown) return overloaded();
+      return typeof TALKER === "function" ? TALKER(request, n) : answer();
+    };
+    await using brain = await createBrainWorld({ script, tools: {}, window: WINDOW });
+    const key = await talk(brain, 10);
+    expect(errors(await brain.log(key)).at(-1)).toMatchObject({
+      type: "model_overloaded_error",
+      retry_status: { type: "exhausted" },
+    });
+    isDown = false;
+    await say(brain, key, "And now?");
+    const log = await brain.log(key);
+    expect(compactions(log)).toHaveLength(1);
+    expect(stopReasons(log).at(-1)).toBe("end_turn");
   });
 });
 

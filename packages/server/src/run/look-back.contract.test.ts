@@ -96,6 +96,7 @@ describe("session_events", () => {
     expect(await seqs({ before: said[3], limit: 1 })).toEqual([said[2]]);
     expect(await seqs({ after: 0, limit: 1 })).toEqual([said[0]]);
     expect(await seqs({ query: "five" })).toEqual([]);
+    expect(eventsIn(await lookUp(brain, key, { types: [], limit: 3 }))).toHaveLength(3);
     const spans = await lookUp(brain, key, { types: ["span.model_request_start"], limit: 200 });
     expect(eventsIn(spans).length).toBeGreaterThan(4);
   });

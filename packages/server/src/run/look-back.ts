@@ -5,13 +5,15 @@ import type { EventRange } from "../core/ports/event-log.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { threadState } from "../core/session/state.ts";
 import { type LookBackRequest, lookBackRequest } from "../core/tools/session-events.ts";
-import { hasText, isShown, shownEvent } from "../core/tools/shown-events.ts";
+import { hasText, isShown, shownEvent, textLength } from "../core/tools/shown-events.ts";
 import type { EffectContext, Settlement } from "./effects.ts";
 import { threadLimits } from "./thread-limits.ts";
 
 const PAGE_EVENTS = 500;
 /** Events that one call looks through, whatever it finds. */
 const SEARCHED_MAX = 10_000;
+/** And characters of what was said in them. */
+const SEARCHED_CHARS_MAX = 50_000_000;
 /** Characters of one result, and at most this share of what the model reads at once. */
 const RESULT_CHARS_MAX = 60_000;
 const RESULT_SHARE_MAX = 1 / 5;
@@ -109,12 +111,14 @@ async function* eventsOf(
   signal: AbortSignal,
 ): AsyncGenerator<LogEvent | "unfinished"> {
   let place: number | undefined;
-  for (let searched = 0; searched < SEARCHED_MAX; ) {
+  let chars = 0;
+  for (let searched = 0; searched < SEARCHED_MAX && chars < SEARCHED_CHARS_MAX; ) {
     signal.throwIfAborted();
     const page = await pageOf(request, place, context);
     if (page.length === 0) return;
     yield* page;
     searched += page.length;
+    chars += page.reduce((sum, event) => sum + textLength(event), 0);
     place = page.at(-1)?.seq;
   }
   yield "unfinished";

@@ -7,7 +7,7 @@ const BYTES_PER_TOKEN = 3;
 const TOKENS_PER_IMAGE = 1_600;
 /** Text and picture of each page, by the size that pages usually have. */
 const CHARS_PER_DOCUMENT_TOKEN = 8;
-/** Of a document that is a file, whose size is not known here: a paper of some pages. */
+/** Of a document that is a file or a URL, whose size is not known here: a paper of some pages. */
 const TOKENS_PER_FILE = 10_000;
 /** Around every block. */
 const TOKENS_PER_BLOCK = 4;
@@ -55,14 +55,10 @@ function contentTokens(type: string, fields: Readonly<Record<string, unknown>>):
 
 function documentTokens(fields: Readonly<Record<string, unknown>>): number {
   const source: unknown = fields["source"];
-  const data =
-    typeof source === "object" && source !== null && "data" in source ? source.data : undefined;
-  const isFile =
-    typeof source === "object" && source !== null && "type" in source && source.type === "file";
-  if (isFile) return TOKENS_PER_FILE;
-  const isBinary =
-    typeof source === "object" && source !== null && "type" in source && source.type === "base64";
-  if (!isBinary || typeof data !== "string") return jsonTokens(fields);
+  if (!isBlock(source)) return jsonTokens(fields);
+  if (source.type === "file" || source.type === "url") return TOKENS_PER_FILE;
+  const data = "data" in source ? source.data : undefined;
+  if (source.type !== "base64" || typeof data !== "string") return jsonTokens(fields);
   return Math.ceil(data.length / CHARS_PER_DOCUMENT_TOKEN);
 }
 

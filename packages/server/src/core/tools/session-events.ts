@@ -104,7 +104,7 @@ export function lookBackRequest(
     request: {
       after: after ?? undefined,
       before: before ?? undefined,
-      types: types ?? CONVERSATION_TYPES,
+      types: types?.length ? types : CONVERSATION_TYPES,
       query: query?.toLowerCase() || undefined,
       limit: limit ?? LIMIT_DEFAULT,
     },

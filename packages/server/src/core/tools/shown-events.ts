@@ -25,6 +25,11 @@ export function hasText(event: LogEvent, query: string): boolean {
   return textsOf(event.public).some((text) => text.toLowerCase().includes(query));
 }
 
+/** Characters of its texts. */
+export function textLength(event: LogEvent): number {
+  return textsOf(event.public).reduce((sum, text) => sum + text.length, 0);
+}
+
 /** The event as clients see it, with its position, on one line; long texts shortened. */
 export function shownEvent(event: LogEvent, query: string | undefined): string {
   return JSON.stringify({ seq: event.seq, ...toWire(event) }, (_key, value: unknown) =>
