@@ -5,6 +5,7 @@ import type {
   PagePosition,
   PageRequest,
   SessionListFilter,
+  SessionPatch,
   SessionRecord,
   UndisposedHand,
 } from "./sessions.ts";
@@ -77,6 +78,32 @@ function testRecords(open: OpenStore): void {
     expect(await world.store.sessions.find(key)).toEqual({ ...before, ...patch, ...archived });
     await world.store.write((tx) => tx.sessions.update(key, { archived_at: null }));
     expect(await world.store.sessions.find(key)).toMatchObject({ archived_at: null });
+  });
+
+  test("keeps a budget until it is replaced or removed, and shows it in lists", async () => {
+    await using world = await open();
+    const limit = (amount: string) => {
+      return { type: "limit", max_list_cost: { amount, currency: "USD" } } as const;
+    };
+    const session = newSession({ budget: limit("999999999999999") });
+    const key = keyOf(session);
+    await world.store.write((tx) => tx.sessions.insert(session));
+    const shown = async () => {
+      const page = { limit: 10, order: "asc" } as const;
+      const [listed] = await world.store.sessions.list(session.workspace_id, {}, page);
+      const found = await world.store.sessions.find(key);
+      expect(listed?.budget).toEqual(found?.budget);
+      return found?.budget;
+    };
+    const patched = async (patch: SessionPatch) => {
+      await world.store.write((tx) => tx.sessions.update(key, patch));
+      return await shown();
+    };
+    expect(await shown()).toEqual(limit("999999999999999"));
+    expect(await patched({ title: "other" })).toEqual(limit("999999999999999"));
+    expect(await patched({ budget: limit("1") })).toEqual(limit("1"));
+    expect(await patched({ budget: null })).toBeNull();
+    expect(await patched({ title: null })).toBeNull();
   });
 
   test("leaves nothing of a deleted session but a tombstone", async () => {
