@@ -12,12 +12,15 @@ import { createWorld, type World } from "./lib/world.ts";
 import { FULL, QUICK } from "./plan.ts";
 import { type Run, toMarkdown, writeResults } from "./report.ts";
 import { measureAppends } from "./sections/appends.ts";
+import { measureCrowd } from "./sections/crowd.ts";
+import { measureCrowdHttp } from "./sections/crowd-http.ts";
 import { measureFirstToken } from "./sections/first-token.ts";
 import { measureKill } from "./sections/kill.ts";
 import { measureLongAnswer } from "./sections/long-answer.ts";
 import { measureMemory } from "./sections/memory.ts";
 import { measureSandbox } from "./sections/sandbox.ts";
 import { measureSessionList } from "./sections/session-list.ts";
+import { measureTurnCost } from "./sections/turn-cost.ts";
 import { measureWake } from "./sections/wake.ts";
 
 const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
@@ -32,6 +35,9 @@ const SECTIONS: Readonly<Record<string, (world: World) => Promise<Section>>> = {
   kill: measureKill,
   wake: measureWake,
   memory: measureMemory,
+  crowd: measureCrowd,
+  "crowd-http": measureCrowdHttp,
+  "turn-cost": measureTurnCost,
   "session-list": measureSessionList,
 };
 

@@ -11,10 +11,13 @@ export interface Plan {
   readonly kill: Sampling;
   readonly wake: Sampling & { readonly pairs: number; readonly longEvents: number };
   readonly memory: { readonly sessions: number; readonly warmUp: number };
+  readonly crowd: { readonly sessions: number; readonly answerMs: number };
+  readonly crowdHttp: { readonly sessions: number; readonly answerMs: number };
+  readonly turnCost: Sampling;
   readonly sessionList: Sampling & { readonly sessions: number };
 }
 
-/** Some 10 minutes on two cores; the budgets end a slower one after 14. */
+/** Some 13 minutes on two cores; the budgets end a slower one after 17. */
 export const FULL: Plan = {
   isQuick: false,
   firstToken: { warmUp: 50, samples: 200, budgetMs: 40_000 },
@@ -27,6 +30,10 @@ export const FULL: Plan = {
   // A sample is one start of the server, in which each pair is woken once.
   wake: { warmUp: 1, samples: 50, pairs: 4, longEvents: 100_000, budgetMs: 60_000 },
   memory: { sessions: 1_000, warmUp: 1_500 },
+  crowd: { sessions: 5_000, answerMs: 30_000 },
+  crowdHttp: { sessions: 1_000, answerMs: 30_000 },
+  // A sample is a turn at each length.
+  turnCost: { warmUp: 10, samples: 200, budgetMs: 40_000 },
   sessionList: { warmUp: 50, samples: 200, sessions: 1_000_000, budgetMs: 10_000 },
 };
 
@@ -40,5 +47,8 @@ export const QUICK: Plan = {
   kill: { warmUp: 1, samples: 3, budgetMs: 10_000 },
   wake: { warmUp: 0, samples: 4, pairs: 2, longEvents: 100_000, budgetMs: 20_000 },
   memory: { sessions: 100, warmUp: 30 },
+  crowd: { sessions: 200, answerMs: 5_000 },
+  crowdHttp: { sessions: 50, answerMs: 5_000 },
+  turnCost: { warmUp: 1, samples: 5, budgetMs: 10_000 },
   sessionList: { warmUp: 5, samples: 20, sessions: 50_000, budgetMs: 5_000 },
 };

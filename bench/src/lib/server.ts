@@ -41,8 +41,15 @@ export interface Server extends AsyncDisposable {
   readonly client: Anthropic;
   /** Bytes that are in use afterwards, by V8 and by what it refers to. */
   collectGarbage(): Promise<number>;
+  /** The same with how late its loop was since the last of these (milliseconds, 99th percentile). */
+  takeStock(): Promise<Stock>;
   /** As a crash would end it; its hands live on. */
   kill(): Promise<void>;
+}
+
+export interface Stock {
+  readonly inUse: number;
+  readonly loopDelayMs: number;
 }
 
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -65,6 +72,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     nextLine({ lines, child, logFile }),
   );
   const { url } = JSON.parse(first);
+  const takeStock = async (): Promise<Stock> => {
+    const collected = nextLine({ lines, child, logFile });
+    child.kill("SIGUSR2");
+    const line = await within(COLLECT_MS, "a collection of garbage", collected);
+    const { heapUsed, external, loopDelayMs } = JSON.parse(line);
+    return { inUse: heapUsed + external, loopDelayMs };
+  };
   return {
     url,
     pid: child.pid ?? 0,
@@ -72,13 +86,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     spawnedMs,
     listeningMs: nowMs(),
     client: new Anthropic({ baseURL: url, apiKey: API_KEY, maxRetries: 0 }),
-    collectGarbage: async () => {
-      const collected = nextLine({ lines, child, logFile });
-      child.kill("SIGUSR2");
-      const line = await within(COLLECT_MS, "a collection of garbage", collected);
-      const { heapUsed, external }: NodeJS.MemoryUsage = JSON.parse(line);
-      return heapUsed + external;
-    },
+    takeStock,
+    collectGarbage: async () => (await takeStock()).inUse,
     kill: () => killChild(child, "SIGKILL"),
     [Symbol.asyncDispose]: async () => {
       await killChild(child, "SIGKILL");

@@ -52,7 +52,7 @@ export async function measureWake(world: World): Promise<Section> {
       of(`· ${SHORT_EVENTS} events: send → the model has the request`, ({ shortMs }) => shortMs),
     ],
     notes: [
-      `The logs were written through the store as the harness writes them: turns of 14 events with a tool call, the context compacted three turns before the end (the harness of this version reads compactions and does not write any by itself), the checkpoint one turn behind. Before each sample the log is put back to that state and the server started anew; ${WARM_TURNS} turns of another session come first, so that code is compiled, and each session is woken once. The pages of the file may be in the operating system's cache.`,
+      `The logs were written through the store as the harness writes them: turns of 14 events with a tool call, the context compacted three turns before the end, the checkpoint one turn behind. Before each sample the log is put back to that state and the server started anew; ${WARM_TURNS} turns of another session come first, so that code is compiled, and each session is woken once. The pages of the file may be in the operating system's cache.`,
     ],
   };
 }
