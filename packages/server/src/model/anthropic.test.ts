@@ -211,6 +211,21 @@ describe("AnthropicModel", () => {
       { kind: "rate_limited", retryable: true, retryAfterMs: 7_000 },
     ],
     [
+      "429 with a date of long ago",
+      { ...status(429), headers: { "retry-after": "Fri, 01 Jan 2021 00:00:00 GMT" } },
+      { kind: "rate_limited", retryable: true, retryAfterMs: 0 },
+    ],
+    [
+      "429 with a date that is years away",
+      { ...status(429), headers: { "retry-after": "Tue, 01 Jan 2999 00:00:00 GMT" } },
+      { kind: "rate_limited", retryable: true, retryAfterMs: 366 * 86_400_000 },
+    ],
+    [
+      "429 with nonsense",
+      { ...status(429), headers: { "retry-after": "soon" } },
+      { kind: "rate_limited", retryable: true },
+    ],
+    [
       "429 with retry-after-ms",
       { ...status(429), headers: { "retry-after-ms": "250", "retry-after": "7" } },
       { kind: "rate_limited", retryable: true, retryAfterMs: 250 },

@@ -73,7 +73,7 @@ export function failureOf(error: unknown, context: FailureContext): Failure {
 function apiFailure(error: APIError, context: FailureContext): Failure {
   const status: number | undefined = error.status;
   const meaning = meaningOf(error, status);
-  const said = error.apiMessage ?? textOf(error.error) ?? error.message;
+  const said = error.apiMessage ?? textOf(error.error) ?? withoutStatus(error.message);
   const message =
     status === undefined
       ? `The model API ended its response with an error: ${said}`
@@ -122,6 +122,11 @@ export function causes(error: unknown): string {
     );
   }
   return found.join(": ").replace(/\.$/, "") || "unknown reason";
+}
+
+/** The client puts the status before an answer that is no JSON. */
+function withoutStatus(message: string): string {
+  return message.replace(/^\d{3} /, "");
 }
 
 function textOf(body: unknown): string | undefined {

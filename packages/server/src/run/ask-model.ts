@@ -7,7 +7,7 @@ import { preparedRequest } from "./prepared-request.ts";
 
 type AskDeps = Pick<
   DriveDeps,
-  "store" | "blobs" | "clock" | "findModel" | "model" | "toolsOf" | "policies"
+  "store" | "blobs" | "clock" | "log" | "findModel" | "model" | "toolsOf" | "policies"
 >;
 
 const NOBODY = { blockStarted: () => undefined, textDelta: () => undefined };

@@ -36,11 +36,14 @@ async function filesWorld(
     });
   }
   const reads: string[] = [];
+  const logged: string[] = [];
   const deps = {
+    log: { info: () => undefined, error: (_: object, message: string) => logged.push(message) },
     clock: new ManualClock(),
     blobs: {
       get: (...given: Parameters<MemoryBlobs["get"]>) => {
         reads.push(given[1]);
+        if (given[1].startsWith("bad")) throw new Error("EIO: i/o error, read");
         return blobs.get(...given);
       },
     },
@@ -55,6 +58,7 @@ async function filesWorld(
   };
   return {
     reads,
+    logged,
     sent: async (...content: ModelBlock[]) => {
       const request = requestOf(content);
       const resolved = await withMedia(request, WORKSPACE, deps);
@@ -134,7 +138,8 @@ describe("a request with files", () => {
       /An image was here.*expired/,
     ],
     ["has expired and is no more", { bytes: PNG, sha256: "" }, /expired/],
-    ["has lost its content", { sha256: "b".repeat(64), size_bytes: 3 }, /is gone/],
+    ["has lost its content", { sha256: "b".repeat(64), size_bytes: 3 }, /cannot be read/],
+    ["is on a broken disk", { sha256: "bad", size_bytes: 3 }, /cannot be read/],
     ["is not what it says", { bytes: bytes("%PDF-1.7") }, /is no image\/png/],
     [
       "is of another kind",
@@ -152,6 +157,12 @@ describe("a request with files", () => {
       text: expect.stringMatching(says),
       cache_control: { type: "ephemeral" },
     });
+  });
+
+  test("tells the operator of a file that cannot be read", async () => {
+    const world = await filesWorld({ file_1: { sha256: "bad", size_bytes: 3 } });
+    await world.sent(file("image", "file_1"));
+    expect(world.logged).toEqual(["the content of a file cannot be read"]);
   });
 
   test("has a sentence where a file was deleted", async () => {
@@ -194,6 +205,11 @@ describe("a request with files", () => {
 
 test("a request without media is sent as it is", async () => {
   const request = requestOf([{ type: "text", text: "a" }]);
-  const { store, ...deps } = { store: {} as never, blobs: {} as never, clock: {} as never };
+  const { store, ...deps } = {
+    store: {} as never,
+    blobs: {} as never,
+    clock: {} as never,
+    log: {} as never,
+  };
   expect(await withMedia(request, WORKSPACE, { store, ...deps })).toBe(request);
 });

@@ -8,7 +8,7 @@ import type { DriveDeps } from "./deps.ts";
 /** Characters of the media of one request, so that it stays below what an API takes, which is 32 MB. */
 const REQUEST_MEDIA_MAX = 24 * 1024 * 1024;
 
-type MediaDeps = Pick<DriveDeps, "blobs" | "clock"> & {
+type MediaDeps = Pick<DriveDeps, "blobs" | "clock" | "log"> & {
   readonly store: Pick<DriveDeps["store"], "files">;
 };
 type MediaBlock = ModelBlock & { readonly type: MediaKind };
@@ -65,25 +65,32 @@ class FileReader {
     if (form === undefined || file.size_bytes > MEDIA_BYTES_MAX[form]) {
       return sentence(block, `is no ${block.type} that a model takes`);
     }
-    const content = await this.#content(file.sha256, file.size_bytes);
-    if (content === undefined) return sentence(block, "is gone");
+    const content = await this.#content(file);
+    if (content === undefined) return sentence(block, "cannot be read");
     if (!beginsLike(file.mime_type, content)) return sentence(block, `is no ${file.mime_type}`);
     return { ...block, source: sourceOf(form, file.mime_type, content) };
   }
 
-  #content(sha256: string, size: number): Promise<Buffer | undefined> {
-    const known = this.#contents.get(sha256) ?? this.#load(sha256, size);
-    this.#contents.set(sha256, known);
+  #content(file: FileRecord): Promise<Buffer | undefined> {
+    const known = this.#contents.get(file.sha256) ?? this.#load(file);
+    this.#contents.set(file.sha256, known);
     return known;
   }
 
-  async #load(sha256: string, size: number): Promise<Buffer | undefined> {
-    const range = { start: 0, end: size };
-    const bytes = await this.#deps.blobs.get(this.#workspaceId, sha256, range);
-    if (bytes === undefined) return undefined;
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of bytes) chunks.push(chunk);
-    return Buffer.concat(chunks);
+  /** Undefined if it cannot be read: a disk that is broken must not keep the session from going on. */
+  async #load({ id, sha256, size_bytes }: FileRecord): Promise<Buffer | undefined> {
+    const { blobs, log } = this.#deps;
+    try {
+      const range = { start: 0, end: size_bytes };
+      const bytes = await blobs.get(this.#workspaceId, sha256, range);
+      if (bytes === undefined) throw new Error("it is not in the blob store");
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of bytes) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    } catch (error) {
+      log.error({ file_id: id, err: error }, "the content of a file cannot be read");
+      return undefined;
+    }
   }
 }
 

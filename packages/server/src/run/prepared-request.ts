@@ -15,7 +15,7 @@ import { withMedia } from "./media.ts";
 export async function preparedRequest(
   request: ModelRequest,
   session: SessionRecord,
-  deps: Pick<DriveDeps, "blobs" | "clock" | "findModel"> & {
+  deps: Pick<DriveDeps, "blobs" | "clock" | "findModel" | "log"> & {
     readonly store: Pick<DriveDeps["store"], "files">;
   },
 ): Promise<ModelRequest> {
