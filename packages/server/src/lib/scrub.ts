@@ -3,8 +3,8 @@ const REDACTED = "[redacted]";
 const FRAGMENT_MIN = 8;
 /** Shorter values of headers, such as a version, are no secrets, and parts of every sentence. */
 const SECRET_MIN = 4;
-/** Characters that are looked at at all; the rest of a longer text goes unread. */
-const READ_MAX = 64 * 1024;
+/** Characters that are looked at at all, which takes some milliseconds; what is longer goes unread. */
+const READ_MAX = 8 * 1024;
 
 /** One character, however it is written: in JSON, in HTML or in a URL. */
 const WRITTEN =
@@ -38,7 +38,7 @@ export function scrubber(
   secrets: readonly string[],
   { lengthMax }: { readonly lengthMax: number },
 ): (text: string) => string {
-  const fragments = secrets.filter((secret) => secret.length >= SECRET_MIN).flatMap(fragmentsOf);
+  const fragments = fragmentsOf(secrets.filter((secret) => secret.length >= SECRET_MIN));
   return (text) => {
     const known = withoutFragments(text.slice(0, READ_MAX), fragments);
     const clean = LOOKS_SECRET.reduce(
@@ -55,23 +55,25 @@ export function scrubber(
   };
 }
 
-interface Fragments {
-  /** Of the parts that are looked for. */
-  readonly length: number;
-  readonly parts: ReadonlySet<string>;
+/** Parts that are looked for, by their length. */
+type Fragments = ReadonlyMap<number, ReadonlySet<string>>;
+
+function fragmentsOf(secrets: readonly string[]): Fragments {
+  const byLength = new Map<number, Set<string>>();
+  for (const form of secrets.flatMap(formsOf)) {
+    const plain = compact(form).text;
+    if (plain.length < SECRET_MIN) continue;
+    const length = Math.min(FRAGMENT_MIN, plain.length);
+    const parts = byLength.get(length) ?? new Set<string>();
+    for (let at = 0; at + length <= plain.length; at++) parts.add(plain.slice(at, at + length));
+    byLength.set(length, parts);
+  }
+  return byLength;
 }
 
-function fragmentsOf(secret: string): readonly Fragments[] {
+function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret, "utf8");
-  const forms = [secret, bytes.toString("hex"), ...base64Forms(bytes)];
-  return forms.flatMap((form) => {
-    const plain = compact(form).text;
-    if (plain.length < SECRET_MIN) return [];
-    const length = Math.min(FRAGMENT_MIN, plain.length);
-    const parts = new Set<string>();
-    for (let at = 0; at + length <= plain.length; at++) parts.add(plain.slice(at, at + length));
-    return [{ length, parts }];
-  });
+  return [secret, bytes.toString("hex"), ...base64Forms(bytes)];
 }
 
 /** In base64 a text looks different at each of three places; its ends depend on what stands beside it. */
@@ -127,11 +129,11 @@ function comparable(character: string): string {
   return small === "_" ? "/" : small;
 }
 
-function withoutFragments(original: string, fragments: readonly Fragments[]): string {
-  if (fragments.length === 0) return original;
+function withoutFragments(original: string, fragments: Fragments): string {
+  if (fragments.size === 0) return original;
   const { text, places } = compact(original);
   const isSecret = new Uint8Array(text.length);
-  for (const { length, parts } of fragments) {
+  for (const [length, parts] of fragments) {
     for (let at = 0; at + length <= text.length; at++) {
       if (parts.has(text.slice(at, at + length))) isSecret.fill(1, at, at + length);
     }
