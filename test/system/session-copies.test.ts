@@ -87,15 +87,40 @@ test("a session is forked at a message, goes on with another model, and leaves t
   expect(await eventsOf(client, sessionId)).toEqual(events);
 });
 
-test("a session whose sandbox was used is forked without its files, and the model is told", async () => {
+test("a session at rest is forked with the files of its sandbox, which part from there", async () => {
   const server = await startServer();
   const client = clientOf(server);
   const { sessionId } = await runOneTurn(client, { model: "offline/script", text: SCRIPT });
-  const refused = drover(["fork", sessionId], { env: envOf(server) });
+  const fork = run(server, "fork", sessionId);
+  const change = `\`\`\`drover-script
+- tool: bash
+  input: { command: "cat made; echo changed > made; ls /mnt/session/outputs" }
+- say: "There is: {{result}}"
+\`\`\``;
+  expect(await goOn(client, fork, change)).toContain("There is: made\nresult.txt");
+  const look = change.replace("echo changed > made; ", "");
+  expect(await goOn(client, sessionId, look)).toContain("There is: made\nresult.txt");
+  expect(await goOn(client, fork, look)).toContain("There is: changed\nresult.txt");
+  // Also when hands and server died in between, and of a sandbox that is long gone.
+  drover(["stop", "--hands"], { env: envOf(server) });
+  const started = await startServer({ env: { DROVER_DATA: server.data } });
+  const again = { ...started, data: server.data };
+  const second = run(again, "fork", fork);
+  expect(await goOn(clientOf(again), second, look)).toContain("There is: changed\nresult.txt");
+  const early = (await eventsOf(clientOf(again), fork)).find(
+    ({ type }) => type === "agent.tool_result",
+  );
+  const refused = drover(["fork", fork, "--at", early?.id ?? ""], { env: envOf(again) });
   expect([refused.status, refused.stderr]).toEqual([
     1,
     expect.stringContaining('workspace "empty"'),
   ]);
+});
+
+test("a session whose sandbox was used is forked without its files, and the model is told", async () => {
+  const server = await startServer();
+  const client = clientOf(server);
+  const { sessionId } = await runOneTurn(client, { model: "offline/script", text: SCRIPT });
   const fork = run(server, "fork", sessionId, "--workspace", "empty", "--model", "offline/script");
   const look = `\`\`\`drover-script
 - tool: bash

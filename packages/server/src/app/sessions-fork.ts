@@ -2,6 +2,7 @@ import { SessionAgent, type SessionForkParams } from "@drover/api";
 import { forkedSessionAgent } from "../core/agents/session-agent.ts";
 import { InvalidRequestError, NotFoundError, NotImplementedError } from "../core/errors.ts";
 import { forkDrafts } from "../core/harness/fork.ts";
+import type { Checkpoints } from "../core/ports/checkpoints.ts";
 import type { EventReader, SessionKey } from "../core/ports/event-log.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { NewSession, SessionRecord } from "../core/ports/sessions.ts";
@@ -10,8 +11,9 @@ import type { PriceList } from "../core/pricing/price-list.ts";
 import { totalsOf } from "../core/session/totals.ts";
 import { transplanted } from "../core/session/transplant.ts";
 import { unsupportedAgentParts } from "../core/sessions/unsupported.ts";
-import { type WorkspaceAt, workspaceNote } from "../core/sessions/workspace-at.ts";
+import { workspaceNote } from "../core/sessions/workspace-at.ts";
 import { derivedId, newId } from "../lib/new-id.ts";
+import { assertUntouchedSince, withCheckpoint, workspaceAt } from "./fork-workspace.ts";
 import { keyOf } from "./input.ts";
 import { carriedResources } from "./sessions-carry.ts";
 import { type CopiedLog, checkpointOf, copyLog, draftingOf, withCopy } from "./sessions-copy.ts";
@@ -24,6 +26,7 @@ export interface ForkOptions {
   readonly secretBox: SecretBox;
   readonly skillReferences: SkillReferences;
   readonly prices: PriceList;
+  readonly checkpoints: Checkpoints;
 }
 
 /** The last change, in whose transaction the answer is kept for retries. */
@@ -54,10 +57,11 @@ export async function forkSession(
   const { store } = options;
   const source = await getSessionRecord(store.sessions, key);
   const point = await forkPoint(store.events, source, params.event_id ?? undefined);
-  const workspace = await workspaceAt(store.events, keyOf(source), point.seq);
+  const workspace = await workspaceAt(store.events, source, point.seq);
   const note = workspaceNote(workspace, params.workspace);
   const agent = await forkAgent(options, source, params.agent);
-  const recipe = await forkRecipe(options, source, { agent, params });
+  const begins = workspace.type === "begun" && note === null ? source.recipe.checkpoint : undefined;
+  const recipe = beginningWith(await forkRecipe(options, source, { agent, params }), begins);
   const id = newId("sesn");
   const rename = (old: string) => renamed(old, source, id);
   const session: NewSession = {
@@ -72,12 +76,17 @@ export async function forkSession(
   };
   const from = keyOf(source);
   const to = { workspaceId: key.workspaceId, sessionId: id };
+  const takesFiles = workspace.type === "present" && note === null;
   return await withCopy(store, session, async () => {
     const log = await copyLog(store, { from, to, seq: point.seq }, (event) =>
       transplanted(event, rename),
     );
     if (log.state.status === "terminated") throw terminated(source);
-    return await finish((tx) => finishFork(tx, { options, source, session, point, note, log }));
+    const made = takesFiles
+      ? await withCheckpoint(options, { source, state: log.state, session }, recipe)
+      : recipe;
+    const finishing = { options, source, session: { ...session, recipe: made }, point, note, log };
+    return await finish((tx) => finishFork(tx, { ...finishing, takesFiles }));
   });
 }
 
@@ -88,14 +97,16 @@ interface Finishing {
   readonly point: ForkPoint;
   readonly note: string | null;
   readonly log: CopiedLog;
+  readonly takesFiles: boolean;
 }
 
 async function finishFork(
   tx: StoreTransaction,
-  { options, source, session, point, note, log }: Finishing,
+  { options, source, session, point, note, log, takesFiles }: Finishing,
 ): Promise<Wire> {
   // Its files and secrets are copied here and now, if it is still there.
   const current = existing(await tx.sessions.lock(keyOf(source)), keyOf(source));
+  if (takesFiles) await assertUntouchedSince(tx.events, source, point.seq);
   await getEnvironment(tx, source.workspace_id, source.environment_id);
   const key = { workspaceId: session.workspace_id, sessionId: session.id };
   const carried = await carriedResources(tx, {
@@ -179,20 +190,6 @@ function terminated(source: SessionRecord): InvalidRequestError {
   );
 }
 
-/** The seam for checkpoints of sandboxes, of which none are made yet. */
-async function workspaceAt(
-  events: EventReader,
-  key: SessionKey,
-  seq: number,
-): Promise<WorkspaceAt> {
-  const [call] = await events.getEvents(key, {
-    before: seq + 1,
-    types: ["drover.call_started"],
-    limit: 1,
-  });
-  return { type: call === undefined ? "untouched" : "gone" };
-}
-
 async function forkAgent(
   { store, skillReferences }: ForkOptions,
   source: SessionRecord,
@@ -225,4 +222,11 @@ function withFilesOf(recipe: NewSession["recipe"], { mounts }: NewSession["recip
   const isFile = ({ type }: (typeof mounts)[number]) => type === "file";
   const others = recipe.mounts.filter((mount) => !isFile(mount));
   return { ...recipe, mounts: [...others, ...mounts.filter(isFile)] };
+}
+
+function beginningWith(
+  { checkpoint: _other, ...recipe }: NewSession["recipe"],
+  checkpoint: NewSession["recipe"]["checkpoint"],
+): NewSession["recipe"] {
+  return { ...recipe, ...(checkpoint !== undefined && { checkpoint }) };
 }

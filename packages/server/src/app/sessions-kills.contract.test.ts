@@ -8,7 +8,7 @@ import { ManualClock } from "../hands/fake/manual-clock.ts";
 import { Secret } from "../lib/secret.ts";
 import { MemoryBlobs } from "../store/memory-blobs.ts";
 import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
-import { AGENT, addEnvironment, answered } from "../testing/copies.ts";
+import { AGENT, addEnvironment, answered, NO_CHECKPOINTS } from "../testing/copies.ts";
 import { brokenLogRules } from "../testing/log-rules.ts";
 import { Mortal, mortalStore } from "../testing/mortal.ts";
 import { recordedLogs } from "../testing/recorded-logs.ts";
@@ -158,6 +158,7 @@ test("a fork is there whole or not at all, wherever its process dies", async () 
         secretBox,
         skillReferences: createSkillReferences([]),
         prices: NO_PRICES,
+        checkpoints: NO_CHECKPOINTS,
       };
       return forkSession(options, { key, params: {} }, (effect) => answered(store, effect));
     };

@@ -21,6 +21,7 @@ import { createWorkspaces } from "../app/workspaces.ts";
 import type { FindModel } from "../core/models/offered-models.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
+import type { Checkpoints } from "../core/ports/checkpoints.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Egress } from "../core/ports/egress.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
@@ -62,6 +63,7 @@ export interface AppDeps {
   readonly clock: Clock;
   readonly models: Models;
   readonly prices: PriceList;
+  readonly checkpoints: Checkpoints;
   /** See `ReplayOptions`. */
   readonly askModel: ReplayOptions["askModel"];
   /** What is known of a model. */

@@ -76,6 +76,7 @@ export async function openWorld({
   filesBytesMax?: number;
   egress?: Egress;
   askModel?: AppDeps["askModel"];
+  checkpoints?: AppDeps["checkpoints"];
   now?: () => number;
   /** Instead of the store in memory. */
   openStore?: (options: MemoryStoreOptions & { dataFolder: string }) => Store;
@@ -128,6 +129,7 @@ export async function openWorld({
     blobs,
     models: createModels([]),
     prices: { ...NO_PRICES, tokens: ({ id }) => (id === UNPRICED_MODEL ? undefined : PRICES) },
+    checkpoints: { take: async () => ({ type: "unavailable", message: "there are no hands" }) },
     askModel: async () => ({
       type: "failure",
       kind: "connection",

@@ -104,6 +104,7 @@ export async function compose(
       clock: systemClock,
       ...uploads,
       ...known.toShow,
+      checkpoints: hands,
       askModel: (asked, signal) => askModel(deps, asked, signal),
       log,
       shutdown: shutdown.signal,

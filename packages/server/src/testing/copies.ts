@@ -5,6 +5,7 @@ import { forkSession } from "../app/sessions-fork.ts";
 import { importSession } from "../app/sessions-import.ts";
 import { createSkillReferences } from "../app/skill-references.ts";
 import { newEnvironment } from "../core/environments/definition.ts";
+import type { Checkpoints } from "../core/ports/checkpoints.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
@@ -20,6 +21,10 @@ import { brokenLogRules } from "./log-rules.ts";
 const secretBox = createEnvelopeBox(
   givenKeys([new Secret(randomBytes(32).toString("base64"))], "the test"),
 );
+
+export const NO_CHECKPOINTS: Checkpoints = {
+  take: async () => ({ type: "unavailable", message: "there are no hands" }),
+};
 
 /** As sessions that were made through the API have it. */
 export const AGENT = {
@@ -111,6 +116,7 @@ async function forkAt(brain: BrainWorld, key: SessionKey, eventId: string): Prom
     secretBox,
     skillReferences: createSkillReferences([]),
     prices: brain.deps.prices,
+    checkpoints: NO_CHECKPOINTS,
   };
   const params = { event_id: eventId, workspace: "empty" } as const;
   const response = await forkSession(options, { key, params }, (effect) =>

@@ -10,6 +10,15 @@ export interface Recipe {
   readonly base: { readonly type: "host" };
   readonly mounts: readonly Mount[];
   readonly network: { readonly type: "none" };
+  /** What the hand's own folders begin with; absent for nothing. */
+  readonly checkpoint?: WorkspaceCheckpoint;
+}
+
+/** An archive of a hand's folders, in the blob store of its workspace. */
+export interface WorkspaceCheckpoint {
+  /** Key in the blob store: lowercase hex SHA-256. */
+  readonly sha256: string;
+  readonly size_bytes: number;
 }
 
 export type Mount = FileMount | SkillMount;

@@ -3,8 +3,12 @@ import type { LogEvent } from "../session/log-event.ts";
 
 /** What is known of the files of a session's sandbox at some place of its log. */
 export type WorkspaceAt =
-  /** No call was ever sent to it: there is nothing that a new sandbox would lack. */
+  /** No call was ever sent to one: there is nothing that a new sandbox would lack. */
   | { readonly type: "untouched" }
+  /** Calls that are in the log were another sandbox's; this one is as its recipe makes it. */
+  | { readonly type: "begun" }
+  /** It is as it is now: no call was sent since. */
+  | { readonly type: "present" }
   /** Calls were sent, and how they left its files is kept nowhere. */
   | { readonly type: "gone" };
 
@@ -24,8 +28,16 @@ export function workspaceAfter(before: WorkspaceAt, event: LogEvent): WorkspaceA
 export function workspaceNote(workspace: WorkspaceAt, wanted: "empty" | undefined): string | null {
   if (workspace.type === "untouched") return null;
   if (wanted === "empty") return EMPTY_WORKSPACE_NOTE;
-  throw new ConflictError(
-    'the session\'s sandbox was used, and no checkpoint of its files is kept: fork where it was not used yet, or ask for workspace "empty" to go on without them',
+  if (workspace.type === "begun" || workspace.type === "present") return null;
+  throw checkpointGone(
+    "the session's sandbox was used, and its files as they were then are not kept",
+  );
+}
+
+/** Says why the files of a sandbox cannot be had, and what can be done. */
+export function checkpointGone(why: string): ConflictError {
+  return new ConflictError(
+    `${why}: fork at the newest event of a session at rest, or where the sandbox was not used yet, or ask for workspace "empty" to go on without the files`,
     { code: "checkpoint_gone" },
   );
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { CheckpointOutcome, Checkpoints } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import {
   type CallOutcome,
@@ -7,6 +8,7 @@ import {
   type HandsBoot,
   HandsUnavailableError,
 } from "../../core/ports/hands.ts";
+import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import {
@@ -15,7 +17,7 @@ import {
   HandsConnectionError,
 } from "./hands-connection.ts";
 import { HandsFinder, type StartHands } from "./hands-finder.ts";
-import { CallAnswer, Refusal, WAIT_MS_MAX } from "./messages.ts";
+import { CallAnswer, CheckpointAnswer, Refusal, WAIT_MS_MAX } from "./messages.ts";
 
 export interface LocalHandsOptions {
   readonly dataDir: string;
@@ -43,13 +45,15 @@ const PAUSE_MAX_MS = 2_000;
 /** Beyond the wait that was asked for, before the line counts as broken. */
 const WAIT_SLACK_MS = 10_000;
 const DISPOSE_MS = 60_000;
+/** A little more than the hands take for it. */
+const CHECKPOINT_MS = 5 * 60_000;
 
 const LOST_MESSAGE =
   "The hands that had this call ended. Whether and how far it took effect is unknown, and nothing of " +
   "it still runs. It is not run again.";
 
 /** The hands process of a data folder on this machine, found or started when first needed. */
-export class LocalHands implements Hands {
+export class LocalHands implements Hands, Checkpoints {
   readonly #options: LocalHandsOptions;
   readonly #finder: HandsFinder;
   readonly #closed = new AbortController();
@@ -116,6 +120,31 @@ export class LocalHands implements Hands {
       return status === 204;
     } catch (error) {
       if (isExpected(error)) return false;
+      throw error;
+    }
+  }
+
+  async take(
+    { handId, workspaceId, recipe }: ProvisionRequest,
+    signal: AbortSignal,
+  ): Promise<CheckpointOutcome> {
+    try {
+      const stop = this.#stop(signal);
+      const connection = await unlessAborted(this.#finder.find(), stop, givenUp);
+      const { status, body } = await connection.send(
+        {
+          method: "POST",
+          path: `/v1/hands/${encodeURIComponent(handId)}/checkpoint`,
+          body: { workspaceId, recipe },
+          silenceMs: CHECKPOINT_MS,
+        },
+        stop,
+      );
+      if (status === 200) return { type: "taken", checkpoint: CheckpointAnswer.parse(body) };
+      const message = Refusal.safeParse(body).data?.message ?? `status ${status} of the hands`;
+      return { type: status === 409 ? "refused" : "unavailable", message };
+    } catch (error) {
+      if (isExpected(error)) return { type: "unavailable", message: messageOf(error) };
       throw error;
     }
   }

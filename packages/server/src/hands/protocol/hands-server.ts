@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { Admission } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
@@ -9,6 +11,7 @@ import { PROTOCOL_VERSION } from "./hands-file.ts";
 import {
   CallMessage,
   CancelMessage,
+  CheckpointMessage,
   OUTPUT_BYTES_MAX,
   PROTOCOL_HEADER,
   REQUEST_BYTES_MAX,
@@ -25,6 +28,7 @@ export interface HandsService {
   cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void;
   settle(callId: string): void;
   dispose(handId: string): Promise<void>;
+  checkpoint(hand: ProvisionRequest): Promise<CheckpointOutcome>;
   requestStop(): void;
   /** A server spoke, with the right token. */
   heard(): void;
@@ -58,6 +62,11 @@ export class HandsServer {
     ["POST", /^\/v1\/calls\/([^/]+)\/cancel$/, (request, _url, id) => this.#cancel(request, id)],
     ["DELETE", /^\/v1\/calls\/([^/]+)$/, (_request, _url, id) => this.#settle(id)],
     ["DELETE", /^\/v1\/hands\/([^/]+)$/, (_request, _url, id) => this.#dispose(id)],
+    [
+      "POST",
+      /^\/v1\/hands\/([^/]+)\/checkpoint$/,
+      (request, _url, id) => this.#checkpoint(request, id),
+    ],
     ["POST", /^\/v1\/stop$/, () => this.#stop()],
   ];
 
@@ -191,6 +200,14 @@ export class HandsServer {
     this.#service.settle(callId);
     failPoint("hands.settle.after");
     return { status: 204 };
+  }
+
+  async #checkpoint(request: IncomingMessage, handId: string): Promise<Answer> {
+    const message = CheckpointMessage.safeParse(await readJson(request));
+    if (!message.success) return refuse(400, "invalid", message.error.message);
+    const outcome = await this.#service.checkpoint({ ...message.data, handId });
+    if (outcome.type === "taken") return ok(outcome.checkpoint);
+    return refuse(outcome.type === "refused" ? 409 : 503, outcome.type, outcome.message);
   }
 
   async #dispose(handId: string): Promise<Answer> {

@@ -61,7 +61,12 @@ const RecipeMessage = z.strictObject({
     )
     .max(1_500),
   network: z.strictObject({ type: z.literal("none") }),
+  checkpoint: z.strictObject({ sha256: Sha256, size_bytes: Size }).exactOptional(),
 });
+
+/** The hand whose files are to be kept, whose id is in the path. */
+export const CheckpointMessage = z.strictObject({ workspaceId: Id, recipe: RecipeMessage });
+export const CheckpointAnswer = z.strictObject({ sha256: Sha256, size_bytes: Size });
 
 export const CallMessage = z.strictObject({
   workspaceId: Id,

@@ -1,6 +1,10 @@
+import type { Blobs } from "../../core/ports/blobs.ts";
+import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
+import { CheckpointError, takeCheckpoint } from "../checkpoints/take-checkpoint.ts";
 import type { Admission, CallJournal } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
@@ -9,11 +13,15 @@ import type { CallRunner } from "./call-runner.ts";
 import type { Report } from "./report.ts";
 import type { SandboxKeeper } from "./sandbox-keeper.ts";
 
+/** Making the sandbox, reading its files and storing them. */
+const CHECKPOINT_MS = 4 * 60_000;
+
 export interface CallServiceOptions {
   readonly journal: CallJournal;
   readonly runner: CallRunner;
   readonly keeper: SandboxKeeper;
   readonly collector: OutputCollector;
+  readonly blobs: Pick<Blobs, "put">;
   readonly clock: Clock;
   readonly report: Report;
   readonly onStopRequest: () => void;
@@ -81,6 +89,28 @@ export class CallService implements HandsService {
     await keeper.dispose(handId);
     collector.forget(handId);
     failPoint("hands.dispose.after_close");
+  }
+
+  async checkpoint(hand: ProvisionRequest): Promise<CheckpointOutcome> {
+    const { journal, keeper, blobs } = this.#options;
+    const isBusy = journal.runningCalls().some(({ call }) => call.handId === hand.handId);
+    if (isBusy) return { type: "refused", message: "a call runs in its sandbox" };
+    try {
+      const signal = AbortSignal.timeout(CHECKPOINT_MS);
+      const lease = await keeper.acquire(hand, signal);
+      try {
+        const { workspaceId } = hand;
+        const checkpoint = await takeCheckpoint(lease.sandbox, { blobs, workspaceId }, signal);
+        return { type: "taken", checkpoint };
+      } finally {
+        lease.release();
+      }
+    } catch (error) {
+      if (error instanceof CheckpointError) return { type: "refused", message: error.message };
+      this.#options.report("checkpoint_not_taken", { hand_id: hand.handId, error });
+      const message = error instanceof Error ? error.message : String(error);
+      return { type: "unavailable", message };
+    }
   }
 
   requestStop(): void {

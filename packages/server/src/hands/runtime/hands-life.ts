@@ -181,6 +181,7 @@ function assemble(
     runner,
     keeper,
     collector,
+    blobs,
     clock,
     report,
     onStopRequest,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import { openHarness, openWorld, type World } from "../world.testsuite.ts";
 
 async function sessionWithTurn(world: World, params: object = {}) {
@@ -160,6 +161,119 @@ describe("a fork", () => {
     const list = await world.request("GET", "/v1/sessions");
     expect(list.body.data).toHaveLength(2);
     expect(await leftBehind(world)).toEqual([]);
+  });
+});
+
+/** Sends a call of the session to its own hand, and ends the turn. */
+async function callHand(world: World, id: string): Promise<void> {
+  await world.request("POST", `/v1/sessions/${id}/events`, {
+    events: [{ type: "user.message", content: [{ type: "text", text: "again" }] }],
+  });
+  const key = { workspaceId: world.workspaceId, sessionId: id };
+  const hand_id = (await world.store.sessions.find(key))?.hand_id;
+  const harness = await openHarness(world, id);
+  const call = { call_id: "sevt_call", hand_id, hands_boot: "boot_1" };
+  await harness.append([{ ...harness.event("drover.call_started"), private: call } as never]);
+  await harness.turn("Done.");
+  await harness.release();
+}
+
+describe("the files of a session's sandbox", () => {
+  const checkpoint = { sha256: "f".repeat(64), size_bytes: 10_240 };
+  const recipeOf = async (world: World, id: string) => {
+    const key = { workspaceId: world.workspaceId, sessionId: id };
+    return (await world.store.sessions.find(key))?.recipe;
+  };
+  const noteOf = async (world: World, id: string) => {
+    const key = { workspaceId: world.workspaceId, sessionId: id };
+    const range = { types: ["drover.forked" as const], order: "desc" as const, limit: 1 };
+    const [mark] = await world.store.events.getEvents(key, range);
+    return mark?.type === "drover.forked" ? mark.private.note : undefined;
+  };
+
+  test("are what a fork at its newest event begins with, and stay in the store for it", async () => {
+    const taken: string[] = [];
+    const world = await openWorld({
+      checkpoints: {
+        take: async ({ handId }) => {
+          taken.push(handId);
+          return { type: "taken", checkpoint };
+        },
+      },
+    });
+    const { id } = await sessionWithTurn(world);
+    const before = (await eventsOf(world, id)).at(-1);
+    await callHand(world, id);
+    const { status, body } = await fork(world, id);
+    expect([status, await recipeOf(world, body.id), await noteOf(world, body.id)]).toMatchObject([
+      200,
+      { checkpoint },
+      null,
+    ]);
+    const key = { workspaceId: world.workspaceId, sessionId: id };
+    expect(taken).toEqual([(await world.store.sessions.find(key))?.hand_id]);
+    const isKept = () =>
+      world.store.write((tx) => tx.files.isReferenced(world.workspaceId, checkpoint.sha256));
+    expect(await isKept()).toBe(true);
+    // A fork that was not used yet is forked with what it began with; before that, they are not there.
+    const again = await fork(world, body.id);
+    expect(await recipeOf(world, again.body.id)).toMatchObject({ checkpoint });
+    const copied = (await eventsOf(world, body.id)).at(-2);
+    expect((await fork(world, body.id, { event_id: copied?.id })).status).toBe(409);
+    const early = await fork(world, id, { event_id: before?.id });
+    expect(await recipeOf(world, early.body.id)).not.toHaveProperty("checkpoint");
+    const empty = await fork(world, id, { workspace: "empty" });
+    expect(await recipeOf(world, empty.body.id)).not.toHaveProperty("checkpoint");
+    expect(await noteOf(world, empty.body.id)).toContain("are not here");
+    expect(taken).toHaveLength(1);
+    for (const one of [body.id, again.body.id])
+      await world.request("DELETE", `/v1/sessions/${one}`);
+    expect(await isKept()).toBe(false);
+    expect(await world.loose()).toContain(checkpoint.sha256);
+  });
+
+  test("are not kept if a call came while they were read, or they cannot be had", async () => {
+    const outcomes: CheckpointOutcome[] = [
+      { type: "taken", checkpoint },
+      { type: "refused", message: "its files come to more than 5 bytes" },
+      { type: "unavailable", message: "no hands can be started" },
+    ];
+    const ids: string[] = [];
+    const world: World = await openWorld({
+      checkpoints: {
+        take: async () => {
+          if (outcomes.length === 3) await callHand(world, ids[0] ?? "");
+          return outcomes.shift() ?? { type: "unavailable", message: "" };
+        },
+      },
+    });
+    const { id } = await sessionWithTurn(world);
+    ids.push(id);
+    await callHand(world, id);
+    const answers = [await fork(world, id), await fork(world, id), await fork(world, id)];
+    expect(answers.map(({ status, body }) => [status, body.error.message])).toEqual([
+      [409, expect.stringContaining("was used while its files were read")],
+      [409, expect.stringContaining("more than 5 bytes")],
+      [503, expect.stringContaining("no hands can be started")],
+    ]);
+    expect(await leftBehind(world)).toEqual([]);
+    expect(await world.loose()).toContain(checkpoint.sha256);
+  });
+
+  test("are not had at an event before the newest call", async () => {
+    const world = await openWorld({
+      checkpoints: { take: async () => ({ type: "taken", checkpoint }) },
+    });
+    const { id } = await sessionWithTurn(world);
+    await callHand(world, id);
+    const between = (await eventsOf(world, id)).at(-1);
+    await callHand(world, id);
+    const refused = await fork(world, id, { event_id: between?.id });
+    expect([refused.status, refused.body.error.message]).toEqual([
+      409,
+      expect.stringContaining('workspace "empty"'),
+    ]);
+    expect((await fork(world, id)).status).toBe(200);
   });
 });
 

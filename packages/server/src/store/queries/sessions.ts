@@ -190,7 +190,11 @@ async function putRecipeBlobs(
   sessionKey: number,
   recipe: SessionRecord["recipe"],
 ): Promise<void> {
-  for (const sha256 of new Set(recipe.mounts.map((mount) => mount.sha256))) {
+  const contents = [
+    ...recipe.mounts,
+    ...(recipe.checkpoint === undefined ? [] : [recipe.checkpoint]),
+  ];
+  for (const sha256 of new Set(contents.map((content) => content.sha256))) {
     await tx.db.all(sql`
       insert into recipe_blobs (workspace_id, sha256, session_key)
       values (${workspaceId}, ${sha256}, ${sessionKey})`);

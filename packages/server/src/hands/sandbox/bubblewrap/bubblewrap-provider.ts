@@ -10,6 +10,7 @@ import {
   SandboxUnavailableError,
 } from "../../../core/ports/sandbox.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
+import { checkpointMount, restoreCheckpoint } from "../../checkpoints/restore-checkpoint.ts";
 import { SkillCache } from "../../skills/skill-cache.ts";
 import { makeSkillTree } from "../../skills/skill-tree.ts";
 import type { AgentSandbox } from "../agent-sandbox.ts";
@@ -197,6 +198,14 @@ export class BubblewrapProvider implements SandboxProvider {
       () => this.#forget(sandbox),
       () => this.#forget(sandbox),
     );
+    const { checkpoint } = request.recipe;
+    if (checkpoint === undefined) return sandbox;
+    try {
+      await restoreCheckpoint(sandbox, { handFolder: folder.path, checkpoint }, signal);
+    } catch (error) {
+      await sandbox.close();
+      throw error;
+    }
     return sandbox;
   }
 
@@ -209,7 +218,10 @@ export class BubblewrapProvider implements SandboxProvider {
     const { blobPath, installedPath } = this.#options;
     const uploads = await makeUploadTree({
       handFolder: folder.path,
-      mounts: recipe.mounts.filter((mount) => mount.type === "file"),
+      mounts: [
+        ...recipe.mounts.filter((mount) => mount.type === "file"),
+        ...(recipe.checkpoint === undefined ? [] : [checkpointMount(recipe.checkpoint)]),
+      ],
       blobPath: (sha256) => blobPath(workspaceId, sha256),
       isForeign,
     });
