@@ -15,6 +15,7 @@ import { workspaceNote } from "../core/sessions/workspace-at.ts";
 import { derivedId, newId } from "../lib/new-id.ts";
 import { assertUntouchedSince, withCheckpoint, workspaceAt } from "./fork-workspace.ts";
 import { keyOf } from "./input.ts";
+import { assertBudgetable } from "./sessions-budget.ts";
 import { carriedResources } from "./sessions-carry.ts";
 import { type CopiedLog, checkpointOf, copyLog, draftingOf, withCopy } from "./sessions-copy.ts";
 import { getEnvironment } from "./sessions-create.ts";
@@ -82,6 +83,7 @@ export async function forkSession(
       transplanted(event, rename),
     );
     if (log.state.status === "terminated") throw terminated(source);
+    if (log.state.budget !== null) assertBudgetable(agent, options.prices);
     const made = takesFiles
       ? await withCheckpoint(options, { source, state: log.state, session }, recipe)
       : recipe;

@@ -43,6 +43,7 @@ export interface Body {
   readonly status: string;
   readonly system: string | null;
   readonly archived_at: string | null;
+  readonly budget: unknown;
   readonly expires_at: string | null;
   readonly processed_at: string | null;
   readonly file_id: string;

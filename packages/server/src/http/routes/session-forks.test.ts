@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
-import { openHarness, openWorld, type World } from "../world.testsuite.ts";
+import { openHarness, openWorld, UNPRICED_MODEL, type World } from "../world.testsuite.ts";
 
 async function sessionWithTurn(world: World, params: object = {}) {
   const { body } = await world.request("POST", "/v1/sessions", {
@@ -324,6 +324,28 @@ describe("a fork is refused", () => {
     ]);
     expect((await fork(world, id)).status).toBe(200);
     expect(await leftBehind(world)).toEqual([]);
+  });
+
+  test("of a session with a budget as an agent whose model has no price", async () => {
+    const world = await openWorld();
+    const budget = { type: "limit", max_list_cost: { amount: "5", currency: "USD" } };
+    const params = { ...(await world.prepare()), budget };
+    const { body: session } = await world.request("POST", "/v1/sessions", params);
+    const refused = await fork(world, session.id, { agent: { model: UNPRICED_MODEL } });
+    expect([refused.status, refused.body.error.details]).toEqual([
+      400,
+      { error_code: "model_not_budgetable" },
+    ]);
+    expect(await leftBehind(world)).toEqual([]);
+    const { status, body } = await fork(world, session.id, {
+      agent: { model: "claude-haiku-4-5" },
+    });
+    expect([status, body.budget]).toEqual([200, budget]);
+    // What is raised later in the one is not in the other.
+    await world.request("POST", `/v1/sessions/${session.id}`, { budget: null });
+    const again = await world.request("GET", `/v1/sessions/${body.id}`);
+    expect(again.body.budget).toEqual(budget);
+    expect((await fork(world, session.id)).body.budget).toBeNull();
   });
 
   test("at input that waits, of another workspace's session, and with a key that may only read", async () => {
