@@ -137,6 +137,22 @@ describe("a picture that the API cannot fetch", () => {
   });
 });
 
+test("a model that takes no pictures is asked once more without any, and never sees one again", async () => {
+  const script: Script = (request) =>
+    sentBy(request).includes('"image"')
+      ? failing({ type: "status", status: 400, message: "This model does not support image input" })
+      : answer("Words, then.");
+  await using brain = await createBrainWorld({ script, tools });
+  const key = await brain.newSession();
+  for (const name of ["a", "b", "c"]) await brain.post(key, message(text(name), picture(name)));
+  await brain.run();
+  await brain.post(key, message(text("and now?")));
+  await brain.run();
+  const log = await brain.log(key);
+  expect([errorsOf(log), stopsOf(log)]).toEqual([["retrying"], ["end_turn", "end_turn"]]);
+  expect(brain.api.requests).toHaveLength(3);
+});
+
 test("a refusal that no picture is to blame for ends the turn, and nothing is withheld", async () => {
   const refusal = { type: "status", status: 400, error_type: "invalid_request_error" } as const;
   await using brain = await createBrainWorld({

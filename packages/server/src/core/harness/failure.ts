@@ -48,19 +48,19 @@ export function failureDrafts(
   });
   const error = (message: string, type: "retrying" | "exhausted") =>
     sessionError(drafting, { type: ERROR_TYPE[failure.kind], message, retry_status: { type } });
-  const withheld = withheldDraft(failure, request, policies, drafting);
+  const withheld = withheldDrafts(failure, request, policies, drafting);
   const thread = threadState(request.state, drafting.threadId);
   const nowMs = Date.parse(drafting.now);
   const plan = retryPlan(
-    withheld === undefined ? failure : withoutMedia(failure),
+    withheld.length === 0 ? failure : withoutMedia(failure),
     thread,
     request.random,
     policies,
     nowMs,
   );
-  const closed = [end, ...(withheld === undefined ? [] : [withheld])];
+  const closed = [end, ...withheld];
   if (plan.type === "give_up") return [...closed, error(plan.message, "exhausted")];
-  const retry = withheld === undefined ? plan.retry : { ...plan.retry, at_ms: nowMs };
+  const retry = withheld.length === 0 ? plan.retry : { ...plan.retry, at_ms: nowMs };
   return [
     ...closed,
     error(plan.message, "retrying"),
@@ -70,21 +70,19 @@ export function failureDrafts(
   ];
 }
 
-/** What the API refused and is to be left out of every later request; undefined if that is not it. */
-function withheldDraft(
+/** What the API refused and is to be left out of every later request; empty if that is not it. */
+function withheldDrafts(
   failure: Failure,
   { context, systemTurns }: FailedRequest,
   policies: Policies,
   drafting: Drafting,
-): EventDraft | undefined {
-  if (failure.invalidRequest !== true) return undefined;
-  if (!worksAround(policies, "refused_media_withheld", drafting.model.id)) return undefined;
-  const refused = refusedMedia(context, failure.message, systemTurns);
-  if (refused === undefined) return undefined;
-  return draft(drafting, "drover.content_withheld", {
-    public: {},
-    private: { ...refused, message: failure.message },
-  });
+): readonly EventDraft[] {
+  if (failure.invalidRequest !== true) return [];
+  if (!worksAround(policies, "refused_media_withheld", drafting.model.id)) return [];
+  const { message } = failure;
+  return refusedMedia(context, message, systemTurns).map((refused) =>
+    draft(drafting, "drover.content_withheld", { public: {}, private: { ...refused, message } }),
+  );
 }
 
 function withoutMedia(failure: Failure): Failure {

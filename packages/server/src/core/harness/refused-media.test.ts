@@ -57,20 +57,32 @@ test.each<[string, string, number[]]>([
   ["The PDF specified was not valid.", ids.first, [3]],
   ["messages.99.content.7.image: too large", ids.last, [1]],
 ])("%s", (message, event_id, places) => {
-  expect(refusedMedia(log, message, "turn")).toEqual({ event_id, places });
+  expect(refusedMedia(log, message, "turn")).toEqual([{ event_id, places }]);
 });
 
 test("all media of the kind in the newest event, where the API does not say which", () => {
   const [only] = log;
-  expect(only && refusedMedia([only], "image exceeds 5 MB", "turn")).toEqual({
-    event_id: ids.first,
-    places: [0, 2],
-  });
+  expect(only && refusedMedia([only], "image exceeds 5 MB", "turn")).toEqual([
+    { event_id: ids.first, places: [0, 2] },
+  ]);
+});
+
+test.each([
+  "This model does not support image input",
+  "image_url is not supported by this model: images are not supported",
+  "The model doesn't accept any images",
+  "This is not a vision model, no image please",
+])("all of a kind, everywhere, where the model takes none: %s", (message) => {
+  expect(refusedMedia(log, message, "turn")).toEqual([
+    { event_id: ids.first, places: [0, 2] },
+    { event_id: ids.result, places: [1] },
+    { event_id: ids.last, places: [1] },
+  ]);
 });
 
 test("a refusal that speaks of something else means no media", () => {
-  expect(refusedMedia(log, "max_tokens: 1 > 0", "turn")).toBeUndefined();
-  expect(refusedMedia([], "Could not process image", "turn")).toBeUndefined();
+  expect(refusedMedia(log, "max_tokens: 1 > 0", "turn")).toEqual([]);
+  expect(refusedMedia([], "Could not process image", "turn")).toEqual([]);
 });
 
 test("what was withheld is a sentence, in its place, and is never meant again", () => {
@@ -92,8 +104,7 @@ test("what was withheld is a sentence, in its place, and is never meant again", 
     document("c"),
   ]);
   const [only] = log;
-  expect(only && refusedMedia([only, ...withheld], "image exceeds 5 MB", "turn")).toEqual({
-    event_id: ids.first,
-    places: [0],
-  });
+  expect(only && refusedMedia([only, ...withheld], "image exceeds 5 MB", "turn")).toEqual([
+    { event_id: ids.first, places: [0] },
+  ]);
 });

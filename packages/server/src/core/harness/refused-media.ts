@@ -19,6 +19,10 @@ const SPEAKS_OF_IMAGES = /\b(image|picture|photo|vision)/i;
 const SPEAKS_OF_DOCUMENTS = /\b(document|pdf|page)/i;
 const SPEAKS_OF_MEDIA = /\b(media|file|url|download|fetch|base64|attachment|multimodal)/i;
 
+/** The model or its server takes none of them, however good they are. */
+const NEVER_TAKEN =
+  /\b(?:image|vision|picture|document|pdf|file|media)s?\b.{0,60}\bnot (?:supported|allowed|enabled)\b|(?:not|n't) (?:support|accept|take) (?:\w+ ){0,2}(?:image|vision|picture|document|pdf|file|media)|not (?:a )?(?:multimodal|vision)/i;
+
 interface Placed {
   readonly path: string;
   readonly event_id: string;
@@ -27,25 +31,32 @@ interface Placed {
 }
 
 /**
- * The media that an API means with its refusal of a request: the block that it names, or else those of
- * the kind it speaks of in the newest event that has any. Undefined if it does not speak of media.
+ * The media that an API means with its refusal of a request: the block that it names; else all of a kind
+ * that it does not take at all; else those of the kind it speaks of in the newest event that has any.
+ * Empty if it does not speak of media.
  */
 export function refusedMedia(
   events: readonly LogEvent[],
   message: string,
   systemTurns: SystemTurns,
-): MediaPlaces | undefined {
+): readonly MediaPlaces[] {
   const media = placedMedia(events, systemTurns);
   const named = new Set([...message.matchAll(PATH)].map((match) => match.slice(1).join(".")));
   const exact = media.find(({ path }) => named.has(path));
-  if (exact !== undefined) return { event_id: exact.event_id, places: [exact.place] };
+  if (exact !== undefined) return [{ event_id: exact.event_id, places: [exact.place] }];
   const types = typesSpokenOf(message);
-  const newest = media.findLast(({ type }) => types.includes(type));
-  if (newest === undefined) return undefined;
-  const places = media
-    .filter(({ event_id, type }) => event_id === newest.event_id && types.includes(type))
-    .map(({ place }) => place);
-  return { event_id: newest.event_id, places };
+  const meant = media.filter(({ type }) => types.includes(type));
+  const newest = meant.at(-1)?.event_id;
+  const isNever = NEVER_TAKEN.test(message);
+  return byEvent(meant.filter(({ event_id }) => isNever || event_id === newest));
+}
+
+function byEvent(media: readonly Placed[]): readonly MediaPlaces[] {
+  const ids = [...new Set(media.map(({ event_id }) => event_id))];
+  return ids.map((event_id) => ({
+    event_id,
+    places: media.filter((each) => each.event_id === event_id).map(({ place }) => place),
+  }));
 }
 
 function typesSpokenOf(message: string): readonly Placed["type"][] {
