@@ -58,7 +58,7 @@ export class Crowd {
       return new Talker({
         name: `w${world.name}c${index}`,
         model: MODELS[index % MODELS.length] ?? "offline/script",
-        data: world.data,
+        disk: world,
         apiKey: world.apiKey,
         url: () => this.#url,
         requestMs: options.requestMs,
@@ -101,7 +101,7 @@ export class Crowd {
     );
     const told = stuck.length > 0 ? [] : await this.#untold(snapshots);
     const late = await this.#late(snapshots);
-    const integrity = integrityOf(this.#world.data);
+    const integrity = await integrityOf(this.#world);
     const all = [...talks.flatMap((talk) => talk.snapshots), ...snapshots];
     return {
       sessions: kept.length + deleted.size,
@@ -132,8 +132,8 @@ export class Crowd {
   ): Promise<readonly SessionSnapshot[]> {
     let snapshots: readonly SessionSnapshot[] = [];
     await until(
-      () => {
-        snapshots = ids.map((id) => readSession(this.#world.data, id));
+      async () => {
+        snapshots = await Promise.all(ids.map((id) => readSession(this.#world, id)));
         return snapshots.every((one) => brokenRules(one, sentTo(sent, one.id)).length === 0);
       },
       REST_MS,
@@ -145,8 +145,10 @@ export class Crowd {
   /** Nothing is written any more: no process of a call is left, whatever it was answered. */
   async #late(before: readonly SessionSnapshot[]): Promise<readonly string[]> {
     await sleep(AGAIN_MS);
-    return before.flatMap(({ id, lines, lastSeq }) => {
-      const again = readSession(this.#world.data, id);
+    const after = await Promise.all(before.map(({ id }) => readSession(this.#world, id)));
+    return before.flatMap(({ id, lines, lastSeq }, index) => {
+      const again = after[index];
+      if (again === undefined) return [];
       const grown = again.lines.length - lines.length;
       return [
         ...(grown === 0 ? [] : [`${id}: ${grown} lines were written after all was idle`]),

@@ -3,6 +3,7 @@
  *
  *   node --conditions=source test/faults/run.ts --seed 1..200 [--minutes 4]
  *     [--unsafe fence|journal|reattach]   switches a safeguard off: the campaign must fail
+ *     [--database postgres]               on a PostgreSQL server of its own; without servers that freeze
  *     [--resume campaign.jsonl]           goes on where an earlier run with this file has ended
  *
  * Each seed is one kill. Exit code 0: every kill done, every point visited, no rule broken.
@@ -11,6 +12,7 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { startMessagesApi } from "@drover/testing";
 import { Campaign } from "./campaign.ts";
+import { startPostgres } from "./postgres.ts";
 import { copyProgram } from "./program.ts";
 import { type BlockResult, brokenIn, tally, unvisited } from "./tally.ts";
 import type { Safeguard } from "./world.ts";
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1..200" },
     minutes: { type: "string" },
     unsafe: { type: "string" },
+    database: { type: "string" },
     resume: { type: "string" },
   },
 });
@@ -29,7 +32,9 @@ const unsafe = safeguard(values.unsafe);
 const program = copyProgram();
 const double = await startMessagesApi({ keep: 1_000 });
 const done = values.resume === undefined ? [] : earlier(values.resume);
-const campaign = new Campaign({ program, double, unsafe, say });
+const postgres = await startDatabase(values.database);
+const newDatabase = postgres?.newDatabase;
+const campaign = new Campaign({ program, double, unsafe, say, newDatabase });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void giveUp());
 
 try {
@@ -46,11 +51,13 @@ try {
   conclude(blocks, Number(last) - Number(first) + 1);
 } finally {
   await double.close();
+  await postgres?.stop();
   program.remove();
 }
 
 async function giveUp(): Promise<void> {
   await campaign.abort();
+  await postgres?.stop();
   program.remove();
   process.exit(130);
 }
@@ -76,6 +83,11 @@ function safeguard(name: string | undefined): Safeguard | undefined {
     return name;
   }
   return fail("--unsafe is fence, journal or reattach");
+}
+
+async function startDatabase(name: string | undefined) {
+  if (name === undefined || name === "sqlite") return undefined;
+  return name === "postgres" ? await startPostgres() : fail("--database is sqlite or postgres");
 }
 
 function fail(sentence: string): never {

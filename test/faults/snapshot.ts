@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
+import { queryPostgres } from "@drover/testing";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -30,19 +31,28 @@ export interface SessionSnapshot {
   readonly lines: readonly LineWritten[];
 }
 
-/** Reads a session's log from the database file and its lines from its workspace. */
-export function readSession(data: string, sessionId: string): SessionSnapshot {
-  using database = new Closing(join(data, "drover.db"));
-  const row = database.one(
+/** Where an installation keeps what it has. */
+export interface Disk {
+  readonly data: string;
+  /** Of its PostgreSQL database; undefined for the file in its data folder. */
+  readonly databaseUrl: string | undefined;
+}
+
+/** Reads a session's log from the database and its lines from its workspace. */
+export async function readSession(disk: Disk, sessionId: string): Promise<SessionSnapshot> {
+  const [row] = await rows(
+    disk,
     `select session_key, hand_id, status, last_seq, wake_at,
        (select count(*) from inbox where inbox.session_key = sessions.session_key) as waiting
-     from sessions where id = ?`,
+     from sessions where id = $1`,
     sessionId,
   );
-  const events = database.all(
+  if (row === undefined) throw new Error(`the database has no session ${sessionId}`);
+  const events = await rows(
+    disk,
     `select seq, id, type, epoch, processed_at, public, private
-     from events where session_key = ? order by seq`,
-    row["session_key"] ?? null,
+     from events where session_key = $1 order by seq`,
+    String(row["session_key"]),
   );
   return {
     id: sessionId,
@@ -51,7 +61,7 @@ export function readSession(data: string, sessionId: string): SessionSnapshot {
     isDue: row["wake_at"] !== null,
     waiting: Number(row["waiting"]),
     events: events.map(eventOf),
-    lines: readLines(data, String(row["hand_id"])),
+    lines: readLines(disk.data, String(row["hand_id"])),
   };
 }
 
@@ -65,41 +75,26 @@ export function readLines(data: string, handId: string): readonly LineWritten[] 
   });
 }
 
-/** Hands whose session was deleted, and whose folder is there all the same. */
-export function leftoverHands(data: string, folders: readonly string[]): readonly string[] {
-  using database = new Closing(join(data, "drover.db"));
-  const kept = database.all("select hand_id from sessions where deleted_at is null");
-  const known = new Set(kept.map((row) => String(row["hand_id"])));
-  return folders.filter((folder) => !known.has(folder));
+/** What the database itself says of its file: `ok`. PostgreSQL is not asked. */
+export async function integrityOf(disk: Disk): Promise<string> {
+  if (disk.databaseUrl !== undefined) return "ok";
+  const [row] = await rows(disk, "pragma integrity_check");
+  return String(row?.["integrity_check"]);
 }
 
-/** What SQLite itself says of the file: `ok`. */
-export function integrityOf(data: string): string {
-  using database = new Closing(join(data, "drover.db"));
-  return String(database.one("pragma integrity_check")["integrity_check"]);
-}
+type Row = Readonly<Record<string, unknown>>;
 
-type Row = Record<string, SQLOutputValue>;
-
-class Closing implements Disposable {
-  readonly #database: DatabaseSync;
-
-  constructor(path: string) {
-    this.#database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
-  }
-
-  all(query: string, ...values: (string | number | bigint | null | Uint8Array)[]): readonly Row[] {
-    return this.#database.prepare(query).all(...values);
-  }
-
-  one(query: string, ...values: (string | number | bigint | null | Uint8Array)[]): Row {
-    const [row] = this.all(query, ...values);
-    if (row === undefined) throw new Error(`nothing is found by ${query} (${values.join()})`);
-    return row;
-  }
-
-  [Symbol.dispose](): void {
-    this.#database.close();
+async function rows(
+  { data, databaseUrl }: Disk,
+  query: string,
+  ...values: readonly string[]
+): Promise<readonly Row[]> {
+  if (databaseUrl !== undefined) return await queryPostgres(databaseUrl, query, values);
+  const database = new DatabaseSync(join(data, "drover.db"), { readOnly: true, timeout: 5_000 });
+  try {
+    return database.prepare(query.replaceAll("$1", "?")).all(...values);
+  } finally {
+    database.close();
   }
 }
 

@@ -7,7 +7,7 @@ import Anthropic, {
 import type { Random } from "@drover/testing";
 import { brokenRules, type Sent } from "./checks.ts";
 import { sleep, until } from "./processes.ts";
-import { readSession, type SessionSnapshot } from "./snapshot.ts";
+import { type Disk, readSession, type SessionSnapshot } from "./snapshot.ts";
 import { type Message, type ModelId, newTurn } from "./turns.ts";
 
 /** What is read has to be allowed by the client, and what is written by a judge. */
@@ -25,7 +25,7 @@ const REST_MS = 5_000;
 export interface TalkerOptions {
   readonly name: string;
   readonly model: ModelId;
-  readonly data: string;
+  readonly disk: Disk;
   readonly apiKey: string;
   /** Where the server is at the moment. */
   readonly url: () => string;
@@ -206,12 +206,12 @@ export class Talker {
 
   /** Checked before, because nothing is left of it afterwards. */
   async #delete(sessionId: string): Promise<void> {
-    const { data } = this.#options;
+    const { disk } = this.#options;
     const sent = this.talk.sent.filter((message) => message.sessionId === sessionId);
-    let snapshot = readSession(data, sessionId);
+    let snapshot = await readSession(disk, sessionId);
     // The driver may be about to let go of it.
-    await until(() => {
-      snapshot = readSession(data, sessionId);
+    await until(async () => {
+      snapshot = await readSession(disk, sessionId);
       return brokenRules(snapshot, sent).length === 0;
     }, REST_MS);
     this.talk.snapshots.push(snapshot);

@@ -12,6 +12,8 @@ export interface WorldOptions {
   readonly program: Program;
   readonly double: MessagesApi;
   readonly unsafe: Safeguard | undefined;
+  /** Of a PostgreSQL database of its own; a file in its folder unless given. */
+  readonly databaseUrl: string | undefined;
 }
 
 const PATIENCE_MS = 60_000;
@@ -23,6 +25,7 @@ export class World {
   readonly name: string;
   readonly folder: string;
   readonly data: string;
+  readonly databaseUrl: string | undefined;
   /** The deaths of its hands to come, see `program.js`. */
   readonly deaths: string;
   readonly program: Program;
@@ -32,9 +35,10 @@ export class World {
   readonly #env: NodeJS.ProcessEnv;
   #isClosed = false;
 
-  constructor({ name, program, double, unsafe }: WorldOptions) {
+  constructor({ name, program, double, unsafe, databaseUrl }: WorldOptions) {
     this.name = name;
     this.program = program;
+    this.databaseUrl = databaseUrl;
     this.patienceMs = unsafe === undefined ? PATIENCE_MS : UNSAFE_PATIENCE_MS;
     this.folder = mkdtempSync(join(tmpdir(), "drover-faults-"));
     this.data = join(this.folder, "data");
@@ -47,6 +51,7 @@ export class World {
     this.#env = {
       ...Object.fromEntries(own),
       DROVER_DATA: this.data,
+      DROVER_DATABASE: databaseUrl ?? "sqlite",
       DROVER_API_KEY: this.apiKey,
       DROVER_LOG_LEVEL: "info",
       DROVER_MODEL_BASE_URL: double.url,

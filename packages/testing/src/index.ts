@@ -39,5 +39,10 @@ export type {
   Refusal,
   Script,
 } from "./messages-api/types.ts";
-export { createTestDatabase, type TestDatabase } from "./postgres/database.ts";
+export {
+  createTestDatabase,
+  postgresUrl,
+  queryPostgres,
+  type TestDatabase,
+} from "./postgres/database.ts";
 export { Random } from "./random.ts";

@@ -31,14 +31,14 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await startedUp(server);
   count += 1;
   const name = `test_${process.pid}_${count}`;
-  const admin = urlOf(server.socketFolder, "postgres");
-  const url = urlOf(server.socketFolder, name);
-  await queryOnce(admin, `create database ${name}`);
+  const admin = postgresUrl(server.socketFolder, "postgres");
+  const url = postgresUrl(server.socketFolder, name);
+  await queryPostgres(admin, `create database ${name}`);
   return {
     url,
-    query: (text) => queryOnce(url, text),
+    query: (text) => queryPostgres(url, text),
     [Symbol.asyncDispose]: async () => {
-      await queryOnce(admin, `drop database if exists ${name} with (force)`);
+      await queryPostgres(admin, `drop database if exists ${name} with (force)`);
     },
   };
 }
@@ -48,7 +48,7 @@ async function startedUp({ socketFolder, logFile }: { socketFolder: string; logF
   const deadline = Date.now() + START_MS;
   for (;;) {
     try {
-      return await queryOnce(urlOf(socketFolder, "postgres"), "select 1");
+      return await queryPostgres(postgresUrl(socketFolder, "postgres"), "select 1");
     } catch (error) {
       if (Date.now() > deadline) {
         const log = await readFile(logFile, "utf8").catch(() => "");
@@ -59,16 +59,22 @@ async function startedUp({ socketFolder, logFile }: { socketFolder: string; logF
   }
 }
 
-function urlOf(socketFolder: string, database: string): string {
+/** As `DROVER_DATABASE` takes it, of a database on the server whose socket is in the folder. */
+export function postgresUrl(socketFolder: string, database: string): string {
   return `postgres://drover@localhost/${database}?host=${encodeURIComponent(socketFolder)}`;
 }
 
-async function queryOnce(url: string, text: string): Promise<readonly pg.QueryResultRow[]> {
+/** Runs one statement on a connection of its own; `$1` and so on are the values. */
+export async function queryPostgres(
+  url: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<readonly pg.QueryResultRow[]> {
   const client = new pg.Client({ connectionString: url });
   client.on("error", () => undefined);
   await client.connect();
   try {
-    return (await client.query(text)).rows;
+    return (await client.query(text, [...values])).rows;
   } finally {
     await client.end();
   }
