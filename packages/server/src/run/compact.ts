@@ -115,7 +115,7 @@ function requestFor(given: CompactionCase, { view, deps }: EffectContext): Model
   return marked(summaryRequest(request, promptMax / estimateError(given)), policies);
 }
 
-/** How the size that an API told compares with our estimate of the same, which is never too small. */
+/** How the size that an API told compares with our estimate of the same, which errs on the large side. */
 function estimateError({ events, context, limits }: CompactionCase): number {
   if (context.known === 0) return 1;
   const estimated = limits.fixedTokens + messagesTokens(contextMessages(events));

@@ -41,7 +41,7 @@ export function roomOf(policies: Policies, limits: ModelLimits, context: Context
   return { output, prompt: Math.floor(window * (1 - RESERVE_SHARE)) - output };
 }
 
-/** What the prompt of the next request comes to at most, with `waiting` more in its messages. */
+/** What the prompt of the next request comes to, rather too much, with `waiting` more in its messages. */
 export function promptTokens(context: ContextState, limits: ModelLimits, waiting: number): number {
   const fixed = context.known === 0 ? limits.fixedTokens : 0;
   return context.known + context.added + fixed + waiting;

@@ -4,7 +4,7 @@ export interface ContextState {
   readonly from: number;
   /** Tokens, system prompt and tools included, as an API last counted them; 0 if none has. */
   readonly known: number;
-  /** At most so many tokens have come since, by our own estimate. */
+  /** So many tokens have come since, by our own estimate. */
   readonly added: number;
   /** Whether an API was asked to count the context just as it is, and could. */
   readonly counted: "no" | "yes" | "failed";

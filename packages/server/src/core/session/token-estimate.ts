@@ -1,6 +1,6 @@
 /**
- * How many tokens something is at most, about: a third of its UTF-8 bytes, which is more than the
- * tokenizers of today make of prose, code or Chinese. Only ever used where nobody has counted.
+ * About how many tokens something is, rather too many: a third of its UTF-8 bytes, which is more than
+ * the tokenizers of today make of prose, most code or Chinese. Only ever used where nobody has counted.
  */
 const BYTES_PER_TOKEN = 3;
 /** The largest that an image is scaled to. */
