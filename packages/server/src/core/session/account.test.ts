@@ -146,4 +146,41 @@ describe("the totals of a session", () => {
       isHeld: false,
     });
   });
+
+  test("count time in which two threads run once for the session, and for each of them", () => {
+    const drafting = testDrafting();
+    const of = (threadId: string) => ({ ...drafting, threadId });
+    const idle = (threadId: string) =>
+      draft(of(threadId), "session.thread_status_idle", {
+        public: {
+          ...{ session_thread_id: threadId, agent_name: "tester" },
+          ...{ stop_reason: { type: "end_turn" }, stop_details: null },
+        },
+        private: {},
+      });
+    // A second an event.
+    const drafts = [
+      draft(drafting, "session.status_running", { public: {}, private: { hour_price: "3600000" } }),
+      threadStatus(of("sthr_1"), "session.thread_status_running"),
+      threadStatus(of("sthr_2"), "session.thread_status_running"),
+      idle("sthr_1"),
+      idle("sthr_2"),
+      draft(drafting, "session.status_idle", {
+        public: { stop_reason: { type: "end_turn" }, stop_details: null },
+        private: {},
+      }),
+    ];
+    const state = fold(committed(drafts));
+    expect(totalsOf(state, at(0))).toMatchObject({
+      usage: { active_seconds: 5 },
+      stats: { active_seconds: 4 },
+      threads: {
+        sthr_1: { usage: { active_seconds: 2 } },
+        sthr_2: { usage: { active_seconds: 2 } },
+      },
+    });
+    // The running time costs the session, and no thread.
+    expect(consumed(state.account, at(0))).toBe(5_000n);
+    expect(state.threads["sthr_1"]?.account.cost).toBe("0");
+  });
 });
