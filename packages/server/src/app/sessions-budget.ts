@@ -2,9 +2,10 @@ import type { Budget, ClientEventParams } from "@drover/api";
 import { InvalidRequestError } from "../core/errors.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import { dollars, picodollars } from "../core/pricing/cost.ts";
-import type { PriceList } from "../core/pricing/price-list.ts";
+import type { PricedModel, PriceList } from "../core/pricing/price-list.ts";
 import { consumed, EMPTY_ACCOUNT } from "../core/session/account.ts";
 import { isAtCap } from "../core/session/budget.ts";
+import { offeredTools } from "../core/tools/offered-tools.ts";
 
 /** What settles what a turn already waits for; an interrupt is taken, though it ends nothing. */
 const ACCEPTED_AT_CAP: readonly ClientEventParams["type"][] = [
@@ -16,14 +17,24 @@ const ACCEPTED_AT_CAP: readonly ClientEventParams["type"][] = [
 
 /** Throws unless what the session's models use can be measured in money. */
 export function assertBudgetable(
-  { model }: Pick<SessionRecord["agent"], "model">,
+  agent: Pick<SessionRecord["agent"], "model" | "tools">,
   prices: PriceList,
 ): void {
-  if (prices.tokens(model) !== undefined) return;
+  const unpriced = modelsOf(agent, prices).find((model) => prices.tokens(model) === undefined);
+  if (unpriced === undefined) return;
   throw new InvalidRequestError(
-    `budget: the model ${model.id} has no list price, so that a budget could not be kept; give it one in the configuration of models`,
+    `budget: the model ${unpriced.id} has no list price, so that a budget could not be kept; give it one in the configuration of models`,
     { code: "model_not_budgetable" },
   );
+}
+
+/** All that the session may ask. */
+function modelsOf(
+  { model, tools }: Pick<SessionRecord["agent"], "model" | "tools">,
+  { judge }: PriceList,
+): readonly PricedModel[] {
+  const isJudged = offeredTools(tools).some((tool) => "policy" in tool && tool.policy === "auto");
+  return isJudged && judge !== undefined ? [model, judge] : [model];
 }
 
 /**

@@ -10,7 +10,7 @@ import type { EventBodies } from "../core/session/log-event.ts";
 import { unsupportedAgentParts } from "../core/sessions/unsupported.ts";
 import { newId } from "../lib/new-id.ts";
 import { isBusy } from "./sessions.ts";
-import { assertNewBudget } from "./sessions-budget.ts";
+import { assertBudgetable, assertNewBudget } from "./sessions-budget.ts";
 import { existing, toSession, type Wire } from "./sessions-wire.ts";
 
 export interface UpdateRequest {
@@ -30,6 +30,8 @@ export async function updateSession(
   const session = existing(await tx.sessions.lock(key), key);
   await assertAllowed(tx, session, { params, prices });
   const { patch, shown } = changesOf(session, params);
+  const { agent = session.agent, budget = session.budget } = patch;
+  if (patch.agent !== undefined && budget !== null) assertBudgetable(agent, prices);
   if (Object.keys(patch).length === 0) return toSession(session, tx.now);
   await tx.sessions.update(key, { ...patch, updated_at: tx.now });
   await tx.events.appendReceipts(key, [

@@ -30,7 +30,7 @@ import { type AppDeps, createApp } from "./app.ts";
 import { listen } from "./listen.ts";
 import type { StreamLimits } from "./sse.ts";
 
-/** Every other model has a price. */
+/** It judges calls, and every other model has a price. */
 export const UNPRICED_MODEL = "of-unknown-price";
 const PRICES = { input: 1, output: 5, cache_read: 1, cache_write_5m: 1, cache_write_1h: 2 };
 
@@ -129,7 +129,11 @@ export async function openWorld({
     shutdown: shutdown.signal,
     blobs,
     models: createModels([]),
-    prices: { ...NO_PRICES, tokens: ({ id }) => (id === UNPRICED_MODEL ? undefined : PRICES) },
+    prices: {
+      ...NO_PRICES,
+      tokens: ({ id }) => (id === UNPRICED_MODEL ? undefined : PRICES),
+      judge: { id: UNPRICED_MODEL },
+    },
     checkpoints: { take: async () => ({ type: "unavailable", message: "there are no hands" }) },
     askModel: async () => ({
       type: "failure",

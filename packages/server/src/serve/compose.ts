@@ -134,10 +134,11 @@ function createScheduler(deps: DriveDeps, holder: string, ownership: Ownership):
 }
 
 /** To be asked, to be listed, and to be looked up. */
-function openModels({ model, prices }: Config) {
+function openModels({ model, prices, judgeModel }: Config) {
   const offered = offeredModels(model);
   const findModel = modelFinder(offered);
-  const known = { findModel, prices: priceList(findModel, prices) };
+  const judge = judgeModel === undefined ? undefined : { id: judgeModel };
+  const known = { findModel, prices: priceList(findModel, { ...prices, judge }) };
   return {
     toAsk: { model: new Models({ ...model, limits: { silenceMs: model.silenceMs } }), ...known },
     toShow: { models: createModels(offered), ...known },

@@ -15,12 +15,14 @@ export interface PriceList {
   readonly hour: number;
   /** Picodollars for one web search that the model's API made. */
   readonly search: number;
+  /** Who judges calls under `auto`, if not the agent's own model. */
+  readonly judge?: PricedModel | undefined;
 }
 
 /** The price list of the models that a server knows. */
 export function priceList(
   find: FindModel,
-  { hour, search }: Pick<PriceList, "hour" | "search">,
+  { hour, search, judge }: Pick<PriceList, "hour" | "search" | "judge">,
 ): PriceList {
   return {
     tokens: ({ id, speed }) => {
@@ -29,6 +31,7 @@ export function priceList(
     },
     hour,
     search,
+    judge,
   };
 }
 
