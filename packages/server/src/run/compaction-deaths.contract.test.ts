@@ -176,3 +176,57 @@ describe("a process that dies around a compaction", async () => {
     });
   });
 });
+
+describe("a process that dies around a compaction that frees nothing, or around the cut after it", async () => {
+  const before = await longTalk();
+  // It repeats all that it was to sum up.
+  const script: Script = (request, n) => {
+    if (isSummary(request)) {
+      return answer(text(JSON.stringify(request.body["messages"]).slice(0, 9_000)));
+    }
+    return typeof SCRIPT === "function" ? SCRIPT(request, n) : answer();
+  };
+  const useless = () => createBrainWorld({ script, tools: {}, window: WINDOW, firstId: 1_000_000 });
+
+  /** Two turns, of which one dies at a step: the one that reaches the limit, and the one that cuts. */
+  async function played(brain: BrainWorld, dying: 1 | 2, killAt: number) {
+    const key = await brain.sessionWith(before);
+    await brain.send(key, `Well? ${"I mean it. ".repeat(40)}`);
+    const first = await brain.run(dying === 1 ? killAt : 0);
+    await settled(brain);
+    await brain.send(key, "Are you still there?");
+    const second = await brain.run(dying === 2 ? killAt : 0);
+    await settled(brain);
+    return { log: await brain.log(key), first, second };
+  }
+
+  async function undisturbed() {
+    await using brain = await useless();
+    return await played(brain, 1, 0);
+  }
+
+  const reference = await undisturbed();
+  const deaths = [reference.first, reference.second].flatMap(({ trace }, turn) =>
+    trace.map((name, index) => ({ name, dying: turn === 0 ? 1 : 2, killAt: index + 1 }) as const),
+  );
+
+  test("undisturbed the first turn ends with the error, and the second answers", () => {
+    const stops = reference.log
+      .slice(before.length)
+      .flatMap((event) =>
+        event.type === "session.status_idle" ? [event.public.stop_reason.type] : [],
+      );
+    expect(stops).toEqual(["retries_exhausted", "end_turn"]);
+    const how = reference.log.flatMap((event) =>
+      event.type === "agent.thread_context_compacted" ? [event.private.how] : [],
+    );
+    expect(how).toEqual(["cut"]);
+  });
+
+  test.each(deaths)("killed $name (turn $dying, step $killAt)", async ({ dying, killAt }) => {
+    await using brain = await useless();
+    const { log } = await played(brain, dying, killAt);
+    expect(brokenLogRules(log)).toEqual([]);
+    expect(comparable(log)).toEqual(comparable(reference.log));
+  });
+});
