@@ -208,7 +208,9 @@ class Client {
   }
 }
 
-test("any calls, answered in any order and split, over any deaths: each runs only with its own allow, once", async () => {
+test("any calls, answered in any order and split, over any deaths: each runs only with its own allow, once", {
+  timeout: 240_000,
+}, async () => {
   await using brain = await createBrainWorld({
     script: SCRIPT,
     offered: TOOLS,

@@ -135,6 +135,28 @@ describe("a session that waits for its client", () => {
     expect((await brain.log(key)).at(-1)?.type).toBe("session.status_terminated");
   });
 
+  test("does not run what it allows of a tool that was taken from it meanwhile", async () => {
+    await using brain = await world();
+    const key = await started(brain);
+    const [write = "", , weather = "", del = ""] = callIds(await brain.log(key));
+    await brain.post(key, allow(write), result(weather), allow(del));
+    const toolsOf = () =>
+      brain.deps.toolsOf(testSession()).filter(({ definition }) => {
+        return definition.name !== "ask_write";
+      });
+    await brain.run(0, { ...brain.deps, toolsOf });
+    expect(runs(brain)).toEqual(["ask_delete", "read"]);
+    const log = await brain.log(key);
+    const answered = log.find(
+      (event) => event.type === "agent.tool_result" && event.public.tool_use_id === write,
+    );
+    expect(answered).toMatchObject({
+      public: { is_error: true },
+      private: { reason: "unavailable" },
+    });
+    expect(brokenLogRules(log)).toEqual([]);
+  });
+
   test("an interrupt answers what waits, and ends the turn without asking the model", async () => {
     await using brain = await world();
     const key = await started(brain);

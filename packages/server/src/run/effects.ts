@@ -164,6 +164,12 @@ async function startCall(
   { view, deps }: EffectContext,
   signal: AbortSignal,
 ): Promise<Settlement> {
+  const name = view.findCall(callId)?.public.name;
+  // Between the question and the user's yes the session may have been given other tools.
+  if (!deps.toolsOf(view.session).some(({ definition }) => definition.name === name)) {
+    const message = "it is not one of the session's tools any more.";
+    return { drafts: (_state, drafting) => [unavailableResult(drafting, callId, message)] };
+  }
   try {
     deps.failPoint("serve.locate.before");
     const where = await deps.hands.locate(view.session.hand_id, signal);
