@@ -136,7 +136,7 @@ function response(drafting: Drafting, block: ModelBlock): readonly EventDraft[] 
         requestId,
         previewId: () => undefined,
         toolOf: () => BASH,
-        goOns: 0,
+        goOns: {},
         policies: DEFAULT_POLICIES,
       },
       drafting,

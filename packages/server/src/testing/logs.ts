@@ -80,7 +80,7 @@ export function responded(
       requestId,
       previewId: () => undefined,
       toolOf: testTool,
-      goOns: 0,
+      goOns: {},
       policies: DEFAULT_POLICIES,
     },
     drafting,

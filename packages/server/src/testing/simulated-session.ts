@@ -264,7 +264,7 @@ function replied(
       requestId,
       previewId: () => undefined,
       toolOf: testTool,
-      goOns: 0,
+      goOns: {},
       policies: DEFAULT_POLICIES,
     },
     drafting,

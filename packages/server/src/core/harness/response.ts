@@ -2,6 +2,7 @@ import type { TextBlock } from "@drover/api";
 import { isRecord } from "../../lib/is-record.ts";
 import type { ModelBlock, ModelOutcome } from "../ports/model.ts";
 import type { EventDraft, Judgement, ModelOrigin } from "../session/log-event.ts";
+import type { GoOns } from "../session/state.ts";
 import type { OfferedTool } from "../tools/offered-tools.ts";
 import { type Drafting, draft, sessionError } from "./drafting.ts";
 import { stalledError } from "./notes.ts";
@@ -29,7 +30,7 @@ export interface ResponseContext {
   /** What was judged of calls, by the index of their block. */
   readonly judgements?: ReadonlyMap<number, Judgement>;
   /** Responses in a row before this one that brought its turn no further. */
-  readonly goOns: number;
+  readonly goOns: GoOns;
   readonly policies: Policies;
 }
 
@@ -65,7 +66,12 @@ export function responseDrafts(
     end,
     ...unreadableResults(kept, drafts, response, drafting),
     ...(verdict.type === "stalled"
-      ? [sessionError(drafting, stalledError(verdict.because, context.goOns + 1))]
+      ? [
+          sessionError(
+            drafting,
+            stalledError(verdict.because, (context.goOns[verdict.because] ?? 0) + 1),
+          ),
+        ]
       : []),
   ];
 }

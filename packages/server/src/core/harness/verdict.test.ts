@@ -11,7 +11,7 @@ import {
 } from "../../testing/logs.ts";
 import type { ModelBlock, ModelOutcome } from "../ports/model.ts";
 import { fold } from "../session/fold.ts";
-import { threadState } from "../session/state.ts";
+import { type GoOns, threadState } from "../session/state.ts";
 import { contextMessages } from "./context.ts";
 import { nextActions } from "./next-actions.ts";
 import { BARE_POLICIES, DEFAULT_POLICIES, type Policies } from "./policies.ts";
@@ -80,7 +80,15 @@ function expected(means: string, stopReason: string | null): string {
 }
 
 /** The log of a turn with this response, and what is next. */
-function turnWith(given: Response, goOns: number, policies: Policies) {
+/** As often as this for every reason. */
+const each = (times: number): GoOns => ({
+  paused: times,
+  cut_call: times,
+  empty: times,
+  unreadable_calls: times,
+});
+
+function turnWith(given: Response, goOns: GoOns, policies: Policies) {
   const drafting = testDrafting();
   const drafts = responseDrafts(
     given,
@@ -97,7 +105,7 @@ describe("the verdict on a response", () => {
     const { means, ...rest } = content;
     const given = response({ ...rest, stop_reason });
     const wanted = expected(means, stop_reason);
-    const verdict = verdictOf(given, 0, DEFAULT_POLICIES, "any");
+    const verdict = verdictOf(given, {}, DEFAULT_POLICIES, "any");
     expect("because" in verdict ? [verdict.type, verdict.because] : verdict.type).toEqual(
       ["done", "calls", "refusal"].includes(wanted) ? wanted : ["go_on", wanted],
     );
@@ -108,15 +116,17 @@ describe("the verdict on a response", () => {
     ({ content, stop_reason }) => {
       const given = response({ ...content, stop_reason });
       for (const policies of [DEFAULT_POLICIES, BARE_POLICIES]) {
-        const verdict = verdictOf(given, 0, policies, "any");
-        const { log, state, next } = turnWith(given, 0, policies);
+        const verdict = verdictOf(given, {}, policies, "any");
+        const { log, state, next } = turnWith(given, {}, policies);
         const kinds = next.map((action) =>
           action.kind === "append" ? action.step.type : action.kind,
         );
         if (verdict.type === "calls") expect(kinds).toContain("start_call");
         else if (verdict.type === "go_on") expect(kinds).toEqual(["ask"]);
         else expect(kinds).toEqual(["end_turn"]);
-        expect(threadState(state, "sthr_1").goOns).toBe(verdict.type === "go_on" ? 1 : 0);
+        expect(threadState(state, "sthr_1").goOns).toEqual(
+          verdict.type === "go_on" ? { [verdict.because]: 1 } : {},
+        );
         const messages = contextMessages(log);
         // A model without prefill takes no conversation that ends with its own words.
         if (kinds.includes("ask")) expect(messages.at(-1)?.role).toBe("user");
@@ -137,16 +147,23 @@ describe("the verdict on a response", () => {
         DEFAULT_POLICIES.emptiesMax,
         DEFAULT_POLICIES.unreadablesMax,
       );
-      const verdict = verdictOf(given, limit, DEFAULT_POLICIES, "any");
+      const verdict = verdictOf(given, each(limit), DEFAULT_POLICIES, "any");
       expect(verdict.type).not.toBe("go_on");
       if (verdict.type !== "stalled") continue;
-      const { log, state } = turnWith(given, limit, DEFAULT_POLICIES);
+      const { log, state } = turnWith(given, each(limit), DEFAULT_POLICIES);
       expect(log.at(-1)).toMatchObject({
         type: "session.error",
         public: { error: { retry_status: { type: "exhausted" }, message: expect.any(String) } },
       });
       expect(threadState(state, "sthr_1").ending?.stop_reason.type).toBe("retries_exhausted");
     }
+  });
+
+  test("each reason has its own count: after a pause an empty answer is asked for once more", () => {
+    const empty = response({ stop_reason: "end_turn" });
+    const verdict = (goOns: GoOns) => verdictOf(empty, goOns, DEFAULT_POLICIES, "any").type;
+    expect(verdict({ paused: 5, cut_call: 2 })).toBe("go_on");
+    expect(verdict({ empty: DEFAULT_POLICIES.emptiesMax })).toBe("stalled");
   });
 
   test("no mixture of blocks and reasons makes a turn that neither goes on nor ends", () => {
@@ -167,7 +184,7 @@ describe("the verdict on a response", () => {
             stop_reason,
             ...(cut !== undefined && { cut_call: cut }),
           });
-          const { next, log } = turnWith(given, goOns, policies);
+          const { next, log } = turnWith(given, each(goOns), policies);
           expect(next.length).toBeGreaterThan(0);
           const calls = log.filter(({ type }) => type === "agent.tool_use").length;
           expect(calls).toBe(
@@ -180,7 +197,8 @@ describe("the verdict on a response", () => {
 });
 
 describe("without their workarounds", () => {
-  const verdict = (given: Partial<Response>) => verdictOf(response(given), 0, BARE_POLICIES, "any");
+  const verdict = (given: Partial<Response>) =>
+    verdictOf(response(given), {}, BARE_POLICIES, "any");
 
   test("an empty answer and a cut call end the turn", () => {
     expect(verdict({})).toEqual({ type: "done" });

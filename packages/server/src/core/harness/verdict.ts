@@ -1,6 +1,7 @@
 import { isBlankText } from "../blank-text.ts";
 import type { ModelBlock, ModelOutcome } from "../ports/model.ts";
 import type { GoOn } from "../session/log-event.ts";
+import type { GoOns } from "../session/state.ts";
 import type { Policies } from "./policies.ts";
 import { type WorkaroundName, worksAround } from "./workarounds.ts";
 
@@ -39,7 +40,7 @@ const WORKAROUND_OF: Partial<Record<GoOn, WorkaroundName>> = {
  */
 export function verdictOf(
   response: Response,
-  goOns: number,
+  goOns: GoOns,
   policies: Policies,
   modelId: string,
 ): Verdict {
@@ -50,7 +51,10 @@ export function verdictOf(
   if (workaround !== undefined && !worksAround(policies, workaround, modelId)) {
     return { type: "done" };
   }
-  return { type: goOns < policies[GO_ONS_MAX[because]] ? "go_on" : "stalled", because };
+  return {
+    type: (goOns[because] ?? 0) < policies[GO_ONS_MAX[because]] ? "go_on" : "stalled",
+    because,
+  };
 }
 
 /** The outcome as the loop takes it: without the workaround, an input that cannot be read fails the request. */

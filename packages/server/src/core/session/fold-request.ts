@@ -1,6 +1,7 @@
-import type { EventDraft, RequestEnd } from "./log-event.ts";
+import type { EventDraft, GoOn, RequestEnd } from "./log-event.ts";
 import {
   type Ending,
+  type GoOns,
   type OpenRequest,
   type SessionState,
   type ThreadState,
@@ -84,10 +85,14 @@ function responded(thread: ThreadState, request: OpenRequest, end: RequestEnd): 
     failures: 0,
     failingSinceMs: null,
     rounds: thread.rounds + 1,
-    goOns: end.go_on === undefined ? 0 : thread.goOns + 1,
+    goOns: end.go_on === undefined ? {} : oneMore(thread.goOns, end.go_on),
     pending: goesOn && !hasCalls,
     ending: hasCalls || goesOn ? null : endingOf(stopReason, end.refusal),
   };
+}
+
+function oneMore(goOns: GoOns, because: GoOn): GoOns {
+  return { ...goOns, [because]: (goOns[because] ?? 0) + 1 };
 }
 
 function endingOf(stopReason: string | null, refusal: Ending["stop_details"] | undefined): Ending {

@@ -96,7 +96,7 @@ function turnOver(thread: ThreadState, status: "idle" | "terminated"): ThreadSta
     retry: null,
     failures: 0,
     failingSinceMs: null,
-    goOns: 0,
+    goOns: {},
     rounds: 0,
     ending: null,
     hold: null,

@@ -3,6 +3,7 @@ import type { ModelUsage } from "../ports/model.ts";
 import type { SessionStatus } from "../ports/sessions.ts";
 import { type Account, EMPTY_ACCOUNT } from "./account.ts";
 import { type ContextState, NEW_CONTEXT } from "./context-state.ts";
+import type { GoOn } from "./log-event.ts";
 
 /**
  * Control state: what the log says the session is in the middle of. Everything the next decision
@@ -20,6 +21,9 @@ export interface SessionState {
   /** What it may consume; null for as much as it likes. */
   readonly budget: Budget | null;
 }
+
+/** How often each; what is absent was not. */
+export type GoOns = Readonly<Partial<Record<GoOn, number>>>;
 
 export interface ThreadState {
   readonly status: SessionStatus;
@@ -40,8 +44,8 @@ export interface ThreadState {
   readonly failures: number;
   /** When the first of them failed (milliseconds since 1970), once another attempt is scheduled. */
   readonly failingSinceMs: number | null;
-  /** Responses in a row that brought this turn no further. */
-  readonly goOns: number;
+  /** Responses in a row that brought this turn no further, by what they lacked. */
+  readonly goOns: GoOns;
   /** Model requests answered in this turn. */
   readonly rounds: number;
   /** How the turn ends once nothing is open; set by what ended it. */
@@ -96,7 +100,7 @@ export interface Ending {
 }
 
 /** Version of `fold` and of this shape; a checkpoint of another version is not used. */
-export const FOLD_VERSION = 4;
+export const FOLD_VERSION = 5;
 
 export const IDLE_THREAD: ThreadState = {
   status: "idle",
@@ -107,7 +111,7 @@ export const IDLE_THREAD: ThreadState = {
   retry: null,
   failures: 0,
   failingSinceMs: null,
-  goOns: 0,
+  goOns: {},
   rounds: 0,
   ending: null,
   account: EMPTY_ACCOUNT,
