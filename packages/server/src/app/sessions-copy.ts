@@ -12,11 +12,13 @@ import { FOLD_VERSION, NEW_SESSION } from "../core/session/state.ts";
 import { type WorkspaceAt, workspaceAfter } from "../core/sessions/workspace-at.ts";
 import { newId } from "../lib/new-id.ts";
 
-/** Events written in one transaction: others wait for it. A page of large ones ends at 16 MB. */
+/** Events read at a time; a page of large ones ends at 16 MB. */
+const PAGE_EVENTS = 1_000;
+/** Events written in one transaction: others wait for it. */
 const STEP_EVENTS = 100;
 const DISCARD_EVENTS = 2_000;
 
-type CopyStore = Pick<Store, "write" | "events">;
+type CopyStore = Pick<Store, "write" | "writeUnsynced" | "events">;
 
 export interface CopiedLog extends CutLog {
   /** The highest epoch in it. */
@@ -63,11 +65,13 @@ export async function copyLog(
 ): Promise<CopiedLog> {
   let log = EMPTY_LOG;
   for (let after = 0; after < seq; ) {
-    const range = { after, before: seq + 1, limit: STEP_EVENTS };
+    const range = { after, before: seq + 1, limit: PAGE_EVENTS };
     const page = await store.events.getEvents(from, range);
     const last = page.at(-1);
     if (last === undefined) throw new NotFoundError(`there is no session ${from.sessionId}`);
-    log = await addEvents(store, to, page.map(transplant), log);
+    for (let at = 0; at < page.length; at += STEP_EVENTS) {
+      log = await addEvents(store, to, page.slice(at, at + STEP_EVENTS).map(transplant), log);
+    }
     after = last.seq;
   }
   return log;
@@ -80,7 +84,8 @@ export async function addEvents(
   events: readonly LogEvent[],
   log: CopiedLog = EMPTY_LOG,
 ): Promise<CopiedLog> {
-  await store.write((tx) => tx.copies.add(key, events));
+  // The last step is synced, and nothing before it can be lost then.
+  await store.writeUnsynced((tx) => tx.copies.add(key, events));
   const first = log.state.seq + 1;
   return {
     state: fold(

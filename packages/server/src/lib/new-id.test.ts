@@ -35,13 +35,16 @@ test("a hundred thousand ids of one millisecond differ, and use the whole alphab
   for (const count of counts.values()) expect(Math.abs(count - 24_138)).toBeLessThan(1_540);
 });
 
-test("an id in a copy is of its kind, the same each time, and lies beside the copy's own", () => {
+test("an id in a copy is of its kind and time, the same each time, and nobody else's", () => {
   const [copy, other] = [newId("sesn"), newId("sesn")];
-  const ids = ["sevt_1", "sevt_2", "sthr_1"].map((id) => derivedId(id, copy));
-  expect(ids).toEqual(["sevt_1", "sevt_2", "sthr_1"].map((id) => derivedId(id, copy)));
-  expect(new Set([...ids, derivedId("sevt_1", other)]).size).toBe(4);
-  expect(ids.map((id) => id.slice(0, 13))).toEqual(
-    ["sevt", "sevt", "sthr"].map((prefix) => `${prefix}_${copy.slice(5, 13)}`),
-  );
-  expect(ids.every((id) => id.length === copy.length)).toBe(true);
+  const ids = [newId("sevt"), newId("sevt"), newId("sthr"), "sevt_1"];
+  const copies = ids.map((id) => derivedId(id, copy));
+  expect(copies).toEqual(ids.map((id) => derivedId(id, copy)));
+  const all = [...ids, ...copies, ...ids.map((id) => derivedId(id, other))];
+  expect(new Set(all).size).toBe(12);
+  expect(copies.map((id) => id.slice(0, 13))).toEqual([
+    ...ids.slice(0, 3).map((id) => id.slice(0, 13)),
+    expect.stringMatching(/^sevt_1/),
+  ]);
+  expect(copies.slice(0, 3).map(({ length }) => length)).toEqual([27, 27, 27]);
 });

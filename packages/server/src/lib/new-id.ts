@@ -32,14 +32,14 @@ export function newId(prefix: string): string {
 }
 
 /**
- * The id that stands for `id` in a copy of what it belongs to: the same prefix, the time of `copyId`, which
- * `newId` made, and what the two of them hash to. Always the same one, and never another's.
+ * The id that stands for `id` in a copy of what it belongs to: its prefix and time, so that the copies of
+ * ids that were made one after the other lie beside each other too, and what it and `copyId`, an id of the
+ * copy's own, hash to. Always the same one, and never another's.
  */
 export function derivedId(id: string, copyId: string): string {
-  const prefix = id.slice(0, id.indexOf("_"));
-  const at = copyId.indexOf("_") + 1;
+  const [prefix = "", rest = ""] = id.split("_", 2);
   const digest = createHash("sha256").update(`${copyId} ${id}`).digest();
-  let text = `${prefix}_${copyId.slice(at, at + TIME_LENGTH)}`;
+  let text = `${prefix}_${rest.slice(0, TIME_LENGTH)}`;
   for (const byte of digest.subarray(0, RANDOM_LENGTH)) text += ALPHABET[byte % BASE];
   return text;
 }
