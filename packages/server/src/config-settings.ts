@@ -157,7 +157,24 @@ export const Settings = z.strictObject({
     ),
   DROVER_SEARCH_PRICE: dollars("dollars for a thousand")
     .default("10")
-    .describe("Dollars for a thousand web searches of a model's API, in the list cost."),
+    .describe("Dollars for a thousand web searches, in the list cost."),
+  DROVER_SEARCH_PROVIDER: z
+    .enum(["searxng", "brave", "tavily"])
+    .optional()
+    .describe(
+      "Who searches the web for the tool `web_search`: `searxng`, `brave` or `tavily`; see [web tools](web-tools.md). Without it the tool says that it is not set up.",
+    ),
+  DROVER_SEARCH_URL: z
+    .url({ protocol: /^https?$/, error: "must be an http or https URL" })
+    .optional()
+    .describe(
+      "Base URL of the search provider, such as `http://127.0.0.1:8888`. Needed for `searxng`; the others have their own.",
+    ),
+  DROVER_SEARCH_API_KEY: z
+    .string()
+    .regex(/^[!-~]{1,512}$/, "must have 1 to 512 characters without blanks")
+    .optional()
+    .describe("Key for the search provider. Needed for `brave` and `tavily`."),
   DROVER_EGRESS_ALLOW: Names.pipe(z.array(EgressTarget))
     .default([])
     .describe(

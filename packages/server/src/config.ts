@@ -6,6 +6,7 @@ import { scaled } from "./config-model-prices.ts";
 import type { ConfiguredModel } from "./config-models.ts";
 import { type ConfiguredProvider, configuredModels } from "./config-models-access.ts";
 import { PICODOLLAR_DECIMALS } from "./config-prices.ts";
+import { type ConfiguredSearch, configuredSearch, problemInSearch } from "./config-search.ts";
 import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
 import { closestName } from "./lib/closest-name.ts";
 import { OperatorError } from "./lib/operator-error.ts";
@@ -43,6 +44,8 @@ export interface Config {
   readonly judgeModel?: string;
   /** Addresses, networks and host names that may be dialled though they are not of the public internet. */
   readonly egressAllow: readonly string[];
+  /** Who searches the web; absent for nobody. */
+  readonly search?: ConfiguredSearch;
   /** When models are offered to look back at their whole session. */
   readonly sessionEvents: "after_compaction" | "always" | "never";
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
@@ -99,6 +102,8 @@ export function loadConfig(
     ...Object.fromEntries(given),
   });
   if (!parsed.success) throw new ConfigError(explain(parsed.error));
+  const problem = problemInSearch(parsed.data);
+  if (problem !== undefined) throw new ConfigError(problem);
   const config = toConfig(parsed.data, env);
   refuseOwnAddress(config, config.port);
   return config;
@@ -196,6 +201,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     model: Object.freeze(modelAccess(settings, env)),
     ...(settings.DROVER_JUDGE_MODEL !== undefined && { judgeModel: settings.DROVER_JUDGE_MODEL }),
     egressAllow: Object.freeze(settings.DROVER_EGRESS_ALLOW),
+    ...configuredSearch(settings),
     policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
     sessionEvents: settings.DROVER_SESSION_EVENTS,
     prices: Object.freeze({

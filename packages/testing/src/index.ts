@@ -46,3 +46,5 @@ export {
   type TestDatabase,
 } from "./postgres/database.ts";
 export { Random } from "./random.ts";
+export type { FoundPage, SearchFlavour, SearchSeen } from "./search/flavours.ts";
+export { type SearchProvider, startSearchProvider } from "./search/server.ts";

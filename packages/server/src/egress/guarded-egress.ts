@@ -1,6 +1,8 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
+import { pipeline, type Transform } from "node:stream";
+import { createBrotliDecompress, createUnzip } from "node:zlib";
 import type { Egress, EgressOutcome, EgressRequest } from "../core/ports/egress.ts";
 import { parseIp } from "../lib/ip-address.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
@@ -15,6 +17,7 @@ export interface GuardedEgressOptions {
 }
 
 const HEADER_LENGTH_MAX = 8_192;
+const PACKINGS = "gzip, deflate, br";
 
 /** See `Egress`. Each request has a connection of its own, which nothing else is sent over. */
 export class GuardedEgress implements Egress {
@@ -29,7 +32,10 @@ export class GuardedEgress implements Egress {
   }
 
   async send(request: EgressRequest): Promise<EgressOutcome> {
-    const signal = AbortSignal.timeout(request.timeoutMs);
+    const signal = AbortSignal.any([
+      AbortSignal.timeout(request.timeoutMs),
+      ...(request.signal === undefined ? [] : [request.signal]),
+    ]);
     try {
       const url = new URL(request.url);
       if (url.protocol !== "https:" && url.protocol !== "http:") {
@@ -37,7 +43,7 @@ export class GuardedEgress implements Egress {
       }
       const host = url.hostname.replace(/^\[|\]$/g, "");
       const found = await unlessAborted(this.#addressesOf(host), signal, () => timedOut(request));
-      const permitted = this.#permitted(host, found, url.protocol);
+      const permitted = this.#permitted(host, found, url.protocol, request);
       if (typeof permitted === "string") return refused(permitted);
       return await this.#exchange(url, permitted, request, signal);
     } catch (error) {
@@ -55,14 +61,15 @@ export class GuardedEgress implements Egress {
     host: string,
     found: readonly ResolvedAddress[],
     protocol: string,
+    { isPlainAllowed = false }: EgressRequest,
   ): readonly ResolvedAddress[] | string {
     const judged = found.map((one) => ({ one, verdict: this.#policy.verdict(host, one.address) }));
     const allowed = judged.filter(({ verdict }) => verdict !== "refused");
     if (allowed.length === 0) {
       return `${host} is at no address that may be dialled; DROVER_EGRESS_ALLOW names exceptions`;
     }
-    const encrypted = protocol === "https:";
-    const usable = allowed.filter(({ verdict }) => encrypted || verdict === "named");
+    const isAnyUsable = protocol === "https:" || isPlainAllowed;
+    const usable = allowed.filter(({ verdict }) => isAnyUsable || verdict === "named");
     if (usable.length === 0) {
       return `${host} is asked without TLS, which is for what DROVER_EGRESS_ALLOW names alone`;
     }
@@ -80,7 +87,7 @@ export class GuardedEgress implements Egress {
       method,
       headers: {
         ...request.headers,
-        "accept-encoding": "identity",
+        "accept-encoding": request.isPackedAllowed === true ? PACKINGS : "identity",
         ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
       },
       // No pool: a connection is for the address that was looked at, once.
@@ -129,31 +136,58 @@ function responseTo(sent: ClientRequest, body: string | undefined): Promise<Inco
 /** What came before it was cut off is an answer: its status is known. */
 async function readAnswer(
   response: IncomingMessage,
-  { bytesMax, isEnough }: EgressRequest,
+  request: EgressRequest,
 ): Promise<EgressOutcome> {
   const headers = headersOf(response);
-  // Content that is packed in spite of what was asked for is not unpacked: it could be a bomb.
-  const isPacked = !["", "identity"].includes(headers["content-encoding"] ?? "");
+  const packing = (headers["content-encoding"] ?? "").trim().toLowerCase();
+  const isPacked = packing !== "" && packing !== "identity";
+  const unpack = request.isPackedAllowed === true ? unpacker(packing) : undefined;
+  // What is packed in spite of what was asked for is not unpacked.
+  const isReadable = !isPacked || unpack !== undefined;
+  const { body, isTruncated } = isReadable
+    ? await readBody(response, unpack, request)
+    : { body: new Uint8Array(), isTruncated: true };
+  return { type: "response", status: response.statusCode ?? 0, headers, body, isTruncated };
+}
+
+async function readBody(
+  response: IncomingMessage,
+  unpack: Transform | undefined,
+  { bytesMax, isEnough }: EgressRequest,
+): Promise<{ body: Uint8Array; isTruncated: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;
-  let isTruncated = isPacked;
+  let isTruncated = false;
   try {
-    if (!isPacked) {
-      for await (const chunk of response as AsyncIterable<Buffer>) {
-        chunks.push(chunk.subarray(0, bytesMax - size));
-        size += chunk.byteLength;
-        if (isEnough?.(chunk) === true) break;
-        if (size > bytesMax) {
-          isTruncated = true;
-          break;
-        }
+    // Read as it is unpacked, a chunk at a time: a bomb is put down once it is larger than wanted.
+    const content: AsyncIterable<Buffer> =
+      unpack === undefined ? response : pipeline(response, unpack, () => undefined);
+    for await (const chunk of content) {
+      chunks.push(chunk.subarray(0, bytesMax - size));
+      size += chunk.byteLength;
+      if (isEnough?.(chunk) === true) break;
+      if (size > bytesMax) {
+        isTruncated = true;
+        break;
       }
     }
   } catch {
     isTruncated = true;
   }
-  const status = response.statusCode ?? 0;
-  return { type: "response", status, headers, body: Buffer.concat(chunks), isTruncated };
+  return { body: Buffer.concat(chunks), isTruncated };
+}
+
+function unpacker(packing: string): Transform | undefined {
+  switch (packing) {
+    case "gzip":
+    case "x-gzip":
+    case "deflate":
+      return createUnzip();
+    case "br":
+      return createBrotliDecompress();
+    default:
+      return undefined;
+  }
 }
 
 function headersOf({ headers }: IncomingMessage): Readonly<Record<string, string>> {

@@ -2,12 +2,17 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { INSTALLED_WORKSPACE } from "../app/installed-skills.ts";
 import type { Config } from "../config.ts";
+import type { WebSearch } from "../core/ports/web-search.ts";
+import { openEgress } from "../egress/open-egress.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { blobPath } from "../store/blob-path.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
 import type { HandsAdapters } from "./runtime/hands-life.ts";
 import { BubblewrapProvider } from "./sandbox/bubblewrap/bubblewrap-provider.ts";
+import { type ConfiguredSearch, openWebSearch } from "./search/open-web-search.ts";
 import { executeTool } from "./toolset/execute-tool.ts";
+import { PageReader } from "./web/page-reader.ts";
+import { webTools } from "./web/web-tools.ts";
 
 /** The one place that knows which adapters the hands process is made of. */
 export async function composeHands(config: Config): Promise<HandsAdapters> {
@@ -26,10 +31,22 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
     }),
     blobs: await LocalBlobs.open(blobsFolder),
     runTool: executeTool,
+    outside: webTools({
+      egress: openEgress(config.egressAllow),
+      reader: new PageReader(),
+      clock: systemClock,
+      ...(config.search !== undefined && { search: searchOf(config.search, config.egressAllow) }),
+    }),
     clock: systemClock,
     report: (event, { error, ...fields }) => {
       if (error === undefined) log.info(fields, event);
       else log.warn({ ...fields, err: error }, event);
     },
   };
+}
+
+/** The address of the provider is the operator's own setting, so it may be one of their network. */
+function searchOf(search: ConfiguredSearch, allow: readonly string[]): WebSearch {
+  const host = new URL(search.url).hostname.replace(/^\[|\]$/g, "");
+  return openWebSearch(search, openEgress([...allow, host]));
 }

@@ -8,16 +8,22 @@ import { callsToJudge, heldDraft } from "../core/harness/held-response.ts";
 import { modelRequest } from "../core/harness/model-request.ts";
 import { requestEnded } from "../core/harness/request-end.ts";
 import { responseDrafts } from "../core/harness/response.ts";
-import { callResult, interruptedResult, unavailableResult } from "../core/harness/results.ts";
+import {
+  callResult,
+  foreignUrlResult,
+  interruptedResult,
+  unavailableResult,
+} from "../core/harness/results.ts";
 import { type ModelLimits, roomOf } from "../core/harness/room.ts";
 import { runningDrafts } from "../core/harness/steps.ts";
 import { settledOutcome } from "../core/harness/verdict.ts";
 import { type HandCall, HandsUnavailableError, type OutputFile } from "../core/ports/hands.ts";
 import type { ModelOutcome, ModelUsage } from "../core/ports/model.ts";
-import type { EventDraft } from "../core/session/log-event.ts";
+import type { EventDraft, LogEventOf } from "../core/session/log-event.ts";
 import { type SessionState, threadState } from "../core/session/state.ts";
 import { callForSummary, countContext, cutContext } from "./compact.ts";
 import type { DriveDeps } from "./deps.ts";
+import { isForeignUrl } from "./foreign-url.ts";
 import { judgeCalls } from "./judging.ts";
 import { lookBack } from "./look-back.ts";
 import { failedRequest, preparedRequest } from "./prepared-request.ts";
@@ -161,14 +167,19 @@ function tooLong(
 
 async function startCall(
   { callId }: Extract<Effect, { kind: "start_call" }>,
-  { view, deps }: EffectContext,
+  context: EffectContext,
   signal: AbortSignal,
 ): Promise<Settlement> {
-  const name = view.findCall(callId)?.public.name;
+  const { view, deps } = context;
+  const call = toolUseOf(callId, view);
+  const { name } = call.public;
   // Between the question and the user's yes the session may have been given other tools.
   if (!deps.toolsOf(view.session).some(({ definition }) => definition.name === name)) {
     const message = "it is not one of the session's tools any more.";
     return { drafts: (_state, drafting) => [unavailableResult(drafting, callId, message)] };
+  }
+  if (await isForeignUrl(call, context, signal)) {
+    return { drafts: (_state, drafting) => [foreignUrlResult(drafting, callId)] };
   }
   try {
     deps.failPoint("serve.locate.before");
@@ -231,11 +242,11 @@ async function cancelCall(
 
 function handCall(
   { callId, handId, handsBoot }: Pick<HandCall, "callId" | "handId" | "handsBoot">,
-  { view, epoch }: EffectContext,
+  { view, deps, epoch }: EffectContext,
 ): HandCall {
-  const toolUse = view.findCall(callId);
-  if (toolUse === undefined) throw new Error(`call ${callId} has no tool use in its context`);
-  const { name, input } = toolUse.public;
+  const { name, input } = toolUseOf(callId, view).public;
+  const tool = threadTools(view, deps).find(({ definition }) => definition.name === name);
+  const web = tool?.runBy === "hands" ? tool.web : undefined;
   return {
     ...view.key,
     callId,
@@ -244,6 +255,13 @@ function handCall(
     epoch,
     name,
     input,
+    ...(web !== undefined && { settings: web.settings }),
     recipe: view.session.recipe,
   };
+}
+
+function toolUseOf(callId: string, view: SessionView): LogEventOf<"agent.tool_use"> {
+  const toolUse = view.findCall(callId);
+  if (toolUse === undefined) throw new Error(`call ${callId} has no tool use in its context`);
+  return toolUse;
 }

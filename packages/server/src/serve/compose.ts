@@ -11,6 +11,7 @@ import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import { priceList } from "../core/pricing/price-list.ts";
 import { offeredTools } from "../core/tools/offered-tools.ts";
+import { openEgress } from "../egress/open-egress.ts";
 import { LocalHands } from "../hands/protocol/hands-client.ts";
 import type { AppDeps } from "../http/app.ts";
 import { failPoint } from "../lib/fail-point.ts";
@@ -24,7 +25,6 @@ import { Scheduler } from "../run/scheduler.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
 import { cursorKey } from "./cursor-key.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { openEgress } from "./egress.ts";
 import { emptyScratch } from "./empty-scratch.ts";
 import { openEncryption } from "./encryption.ts";
 import { readInstalledSkills } from "./installed-skills.ts";
@@ -99,7 +99,7 @@ export async function compose(
       blobs,
       announcements,
       secretBox,
-      egress: openEgress(config),
+      egress: openEgress(config.egressAllow),
       cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,

@@ -5,8 +5,9 @@ import type { SpawnHandsOptions } from "./spawn-hands.ts";
 const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "TZ"];
 
 /**
- * How the server starts its hands: the same program, with the settings that matter to them. They get
- * no model key and no API key, and nothing else of the server's environment.
+ * How the server starts its hands: the same program, with the settings that matter to them, the key of
+ * the search provider among them, for they are who searches. They get no model key and no API key, and
+ * nothing else of the server's environment.
  */
 export function handsCommand(
   config: Config,
@@ -18,6 +19,12 @@ export function handsCommand(
     DROVER_LOG_LEVEL: config.logLevel,
   };
   if (config.bwrapPath !== undefined) env["DROVER_BWRAP"] = config.bwrapPath;
+  if (config.egressAllow.length > 0) env["DROVER_EGRESS_ALLOW"] = config.egressAllow.join(",");
+  if (config.search !== undefined) {
+    env["DROVER_SEARCH_PROVIDER"] = config.search.provider;
+    env["DROVER_SEARCH_URL"] = config.search.url;
+    if (config.search.key) env["DROVER_SEARCH_API_KEY"] = config.search.key.reveal();
+  }
   if (config.test.unsafe.length > 0) env["DROVER_TEST_UNSAFE"] = config.test.unsafe.join(",");
   for (const name of PASSED_ON) {
     const value = environment[name];

@@ -224,7 +224,7 @@ function settled(
       const content = [{ type: "text" as const, text: "done" }];
       const cancelled = effect.kind === "cancel_call";
       const outcome = { type: "result", content, is_error: false, cancelled, outputs: [] } as const;
-      return [callResult(drafting, effect, outcome)];
+      return [callResult(drafting, { ...effect, name: "bash" }, outcome)];
     }
     case "wait":
       return runningDrafts(state, drafting);

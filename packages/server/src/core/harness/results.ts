@@ -7,6 +7,7 @@ import type { EventDraft, ResultOrigin } from "../session/log-event.ts";
 import type { OpenCall } from "../session/state.ts";
 import { type Drafting, draft } from "./drafting.ts";
 import { unreadableInputText } from "./notes.ts";
+import { webUse } from "./web-use.ts";
 
 /** The hosted service's own words, which clients and models may know. */
 const INTERRUPTED = "Tool execution was interrupted before completion. Please retry.";
@@ -65,17 +66,27 @@ export function unavailableResult(drafting: Drafting, callId: string, message: s
   return errorResult(drafting, callId, text, { reason: "unavailable" });
 }
 
+/** The settings of `web_fetch` allow no URL that comes from where this one does. It was not sent. */
+export function foreignUrlResult(drafting: Drafting, callId: string): EventDraft {
+  const text =
+    "web_fetch: url_not_allowed: this URL may not be fetched: it did not come up in the conversation where url_sources allows it. URLs must be used exactly as they were given.";
+  return errorResult(drafting, callId, text, { reason: "denied" });
+}
+
 /** What came of a call that was sent to a hand. */
 export function callResult(
   drafting: Drafting,
-  call: { callId: string; handId: string },
+  call: { callId: string; handId: string; name: string },
   outcome: CallOutcome,
 ): EventDraft {
   const hand_id = call.handId;
   switch (outcome.type) {
-    case "result":
+    case "result": {
       if (outcome.cancelled) return interruptedResult(drafting, call.callId);
-      return result(drafting, call.callId, outcome, { reason: "executed", hand_id });
+      const used = outcome.is_error ? undefined : webUse(call.name, drafting.prices);
+      const origin = { reason: "executed", hand_id, ...(used !== undefined && { used }) } as const;
+      return result(drafting, call.callId, outcome, origin);
+    }
     case "lost":
       return errorResult(drafting, call.callId, outcome.message, { reason: "lost", hand_id });
     case "refused":

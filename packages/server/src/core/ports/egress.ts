@@ -6,7 +6,7 @@
  * - It never rejects, never follows a redirect, never asks twice, and ends within `timeoutMs`.
  * - It dials only addresses of the public internet and what the operator named, and exactly the address
  *   that was looked at, whatever the name resolves to a moment later.
- * - Without TLS it dials only what the operator named.
+ * - Without TLS it dials only what the operator named, unless the request says that it has no secret.
  * - No message holds a header or body of the request.
  */
 export interface Egress {
@@ -25,6 +25,12 @@ export interface EgressRequest {
   readonly bytesMax: number;
   /** Sees the answer's body as it comes; once it says so no more is read, as if that was all. */
   readonly isEnough?: (chunk: Uint8Array) => boolean;
+  /** There is nothing secret in the request, so that it may also go to public servers without TLS. */
+  readonly isPlainAllowed?: boolean;
+  /** The answer may be packed (gzip, deflate, brotli); `bytesMax` is for what it unpacks to. */
+  readonly isPackedAllowed?: boolean;
+  /** Ends it early, as if its time was over. */
+  readonly signal?: AbortSignal;
 }
 
 export type EgressOutcome =

@@ -1,4 +1,5 @@
 import type { ResultBlock } from "@drover/api";
+import type { ToolSettings } from "../tools/web-settings.ts";
 
 /**
  * What a sandbox is made from, fixed when the session is created. Plain JSON and no secret: the same
@@ -69,6 +70,8 @@ export interface HandCall {
   readonly epoch: number;
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
+  /** What the agent says of the tool, if it is one that has settings. */
+  readonly settings?: ToolSettings;
   readonly recipe: Recipe;
 }
 

@@ -29,6 +29,13 @@ export function foldAccount(
       return draft.private.opinions.reduce((sum, { usage, cost }) => {
         return withCharge(sum, draft.thread_id, { outcome: "failed", usage, cost });
       }, state);
+    case "agent.tool_result": {
+      const { used } = draft.private;
+      if (used === undefined) return state;
+      const { cost, ...server_tool_use } = used;
+      const charge = { outcome: "failed", usage: { server_tool_use }, cost } as const;
+      return withCharge(state, draft.thread_id, charge);
+    }
     case "session.status_running":
       return { ...state, account: started(state.account, now, draft.private.hour_price) };
     case "session.status_rescheduled":

@@ -46,6 +46,16 @@ export interface ResultOrigin {
     | "turn_failed"
     | "not_carried";
   readonly hand_id?: string;
+  /** What the call used beside tokens; absent if nothing. */
+  readonly used?: WebUse;
+}
+
+/** Requests to the web that were answered, and what they cost. */
+export interface WebUse {
+  readonly web_search_requests?: number;
+  readonly web_fetch_requests?: number;
+  /** As in `RequestEnd`. */
+  readonly cost: string;
 }
 
 /**

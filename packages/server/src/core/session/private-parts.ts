@@ -45,7 +45,12 @@ const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
   "agent.message": Origin,
   "agent.thinking": Origin,
   "agent.tool_use": Origin.extend({ run_by: z.literal("loop").optional() }),
-  "agent.tool_result": z.looseObject({ reason: z.string() }),
+  "agent.tool_result": z.looseObject({
+    reason: z.string(),
+    used: z
+      .looseObject({ web_search_requests: Count, web_fetch_requests: Count, cost: Picodollars })
+      .optional(),
+  }),
   "agent.thread_context_compacted": z.looseObject({
     summary: z.array(Block),
     input: z.array(Block),

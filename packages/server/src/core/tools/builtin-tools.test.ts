@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { BUILTIN_TOOLS } from "./builtin-tools.ts";
 import { isSerialTool } from "./serial.ts";
 
-test("offers the six tools that are built, with the fields of the contract", () => {
+test("offers the eight tools, with the fields of the contract", () => {
   const fields = BUILTIN_TOOLS.map(({ name, input_schema }) => {
     const { properties, required = [] } = input_schema;
     return [name, Object.keys(Object(properties)), required];
@@ -18,6 +18,8 @@ test("offers the six tools that are built, with the fields of the contract", () 
     ],
     ["glob", ["pattern", "path"], ["pattern"]],
     ["grep", ["pattern", "path"], ["pattern"]],
+    ["web_fetch", ["url"], ["url"]],
+    ["web_search", ["query"], ["query"]],
   ]);
 });
 

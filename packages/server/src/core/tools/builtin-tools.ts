@@ -1,9 +1,7 @@
 import type { ModelTool } from "../ports/model.ts";
+import { WEB_TOOLS } from "./web-tools.ts";
 
-/**
- * The tools of `agent_toolset_20260401` that are built, as the model is offered them (wire §17.7).
- * `web_fetch` and `web_search` are missing because they are not built.
- */
+/** The tools of `agent_toolset_20260401`, as the model is offered them (wire §17.7). */
 export const BUILTIN_TOOLS: readonly ModelTool[] = [
   {
     name: "bash",
@@ -96,4 +94,5 @@ export const BUILTIN_TOOLS: readonly ModelTool[] = [
       required: ["pattern"],
     },
   },
+  ...WEB_TOOLS,
 ];

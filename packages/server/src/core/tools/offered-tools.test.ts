@@ -22,7 +22,7 @@ test("an agent without tools is offered nothing", () => {
 });
 
 test("the toolset offers what is built and enabled, unless a tool's own config says otherwise", () => {
-  const all = ["bash", "read", "write", "edit", "glob", "grep"];
+  const all = ["bash", "read", "write", "edit", "glob", "grep", "web_fetch", "web_search"];
   expect(names([toolset(allow)])).toEqual(all);
   const off = { ...allow, name: "bash", enabled: false };
   expect(names([toolset(allow, [off])])).toEqual(all.slice(1));
@@ -40,9 +40,7 @@ test("a tool's own policy goes before the toolset's", () => {
     "always_ask",
     "always_allow",
     "auto",
-    "always_ask",
-    "always_ask",
-    "always_ask",
+    ...Array(5).fill("always_ask"),
   ]);
 });
 

@@ -1,13 +1,20 @@
 import { z } from "zod";
 import type { ModelTool } from "../ports/model.ts";
 import { BUILTIN_TOOLS } from "./builtin-tools.ts";
+import { type WebTool, webTool } from "./web-settings.ts";
 
 /** Who decides whether a call may run: nobody, the user, or a judge. */
 export type PolicyType = "always_allow" | "always_ask" | "auto";
 
 /** A tool that a model is offered, with who runs its calls and who allows them. */
 export type OfferedTool =
-  | { readonly runBy: "hands"; readonly policy: PolicyType; readonly definition: ModelTool }
+  | {
+      readonly runBy: "hands";
+      readonly policy: PolicyType;
+      readonly definition: ModelTool;
+      /** Of a tool that runs outside of the sandbox. */
+      readonly web?: WebTool;
+    }
   | { readonly runBy: "client"; readonly definition: ModelTool }
   /** Answered from the log by the loop itself, which needs nobody's leave. */
   | { readonly runBy: "loop"; readonly definition: ModelTool };
@@ -24,7 +31,7 @@ const Setting = z.object({
 const Toolset = z.object({
   type: z.literal("agent_toolset_20260401"),
   default_config: Setting,
-  configs: z.array(Setting.extend({ name: z.string() })),
+  configs: z.array(z.looseObject({ ...Setting.shape, name: z.string() })),
 });
 
 const CustomTool = z.object({
@@ -52,7 +59,10 @@ function builtinTools(toolset: z.infer<typeof Toolset>): readonly OfferedTool[] 
   return BUILTIN_TOOLS.flatMap((definition) => {
     const setting = toolset.configs.find(({ name }) => name === definition.name);
     const { enabled, permission_policy } = setting ?? toolset.default_config;
-    return enabled ? [{ runBy: "hands", policy: permission_policy.type, definition }] : [];
+    if (!enabled) return [];
+    const web = webTool(definition.name, toolset.configs);
+    const policy = permission_policy.type;
+    return [{ runBy: "hands", policy, definition, ...(web !== undefined && { web }) }];
   });
 }
 

@@ -1,4 +1,4 @@
-import { ResultBlock } from "@drover/api";
+import { ResultBlock, UserLocation } from "@drover/api";
 import { z } from "zod";
 
 /**
@@ -68,6 +68,22 @@ const RecipeMessage = z.strictObject({
 export const CheckpointMessage = z.strictObject({ workspaceId: Id, recipe: RecipeMessage });
 export const CheckpointAnswer = z.strictObject({ sha256: Sha256, size_bytes: Size });
 
+const Domains = z.array(z.string().max(1_024)).max(64).exactOptional();
+const Lists = { allowed_domains: Domains, blocked_domains: Domains };
+
+const SettingsMessage = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("web_fetch"),
+    max_content_tokens: z.int().positive().nullable(),
+    ...Lists,
+  }),
+  z.strictObject({
+    type: z.literal("web_search"),
+    user_location: UserLocation.nullable(),
+    ...Lists,
+  }),
+]);
+
 export const CallMessage = z.strictObject({
   workspaceId: Id,
   sessionId: Id,
@@ -77,6 +93,7 @@ export const CallMessage = z.strictObject({
   epoch: z.int().nonnegative(),
   name: z.string().min(1).max(256),
   input: z.record(z.string(), z.unknown()),
+  settings: SettingsMessage.exactOptional(),
   recipe: RecipeMessage,
 });
 

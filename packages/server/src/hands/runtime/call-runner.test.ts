@@ -7,7 +7,7 @@ import { ManualClock } from "../fake/manual-clock.ts";
 import { ScriptedProvider } from "../fake/scripted-provider.ts";
 import { CallRecord } from "../journal/call-record.ts";
 import { OUTPUTS_FOLDER, OutputCollector } from "../outputs/output-collector.ts";
-import { CallRunner, type RunTool } from "./call-runner.ts";
+import { CallRunner, type RunOutside, type RunTool } from "./call-runner.ts";
 import { SandboxKeeper } from "./sandbox-keeper.ts";
 
 const LIMITS = { callMs: 600_000, bashCallMs: 3_600_000, stopGraceMs: 10_000, collectMs: 60_000 };
@@ -169,7 +169,39 @@ test("gives the answer without outputs when they cannot be taken in time", async
   expect(textOf(await running)).toBe("done");
 });
 
-function open(runTool: RunTool) {
+test("a tool that needs no sandbox makes none, is given its settings, and is told to stop", async () => {
+  const settings = { type: "web_search", user_location: null } as const;
+  const given: unknown[] = [];
+  let isStopped = false;
+  const world = open(neverRun, async (call, signal) => {
+    given.push(call.settings);
+    if (call.input["query"] === "quick") return answer("found");
+    await untilAborted(signal);
+    isStopped = true;
+    return answer("too late");
+  });
+  const call = (callId: string, query: string) => {
+    const made = makeCall({ callId, name: "web_search", input: { query } });
+    return new CallRecord({ ...made, settings }, 1_024);
+  };
+  expect(textOf(await world.runner.run(call("sevt_1", "quick")))).toBe("found");
+  const slow = call("sevt_2", "slow");
+  const cancelled = world.runner.run(slow);
+  slow.requestCancel();
+  expect(await cancelled).toMatchObject({ type: "result", is_error: true, cancelled: true });
+  const endless = world.runner.run(call("sevt_3", "endless"));
+  await world.clock.advance(LIMITS.callMs);
+  expect(textOf(await endless)).toMatch(/^The call was ended after 600 s of running web_search/);
+  expect([given, isStopped]).toEqual([[settings, settings, settings], true]);
+  expect(world.provider.sandboxes).toEqual([]);
+});
+
+function neverRun(): never {
+  throw new Error("no tool of a sandbox is called");
+}
+
+function open(runTool: RunTool, outsideRun?: RunOutside) {
+  const outside = new Map(outsideRun && [["web_search", outsideRun]]);
   const provider = new ScriptedProvider();
   const clock = new ManualClock();
   const reports: string[] = [];
@@ -185,7 +217,8 @@ function open(runTool: RunTool) {
     idleMs: 60_000,
   });
   const collector = new OutputCollector({ blobs: new MemoryBlobs(), report });
-  const runner = new CallRunner({ keeper, collector, runTool, clock, report, limits: LIMITS });
+  const tools = { runTool, outside };
+  const runner = new CallRunner({ keeper, collector, ...tools, clock, report, limits: LIMITS });
   return {
     provider,
     clock,

@@ -7,6 +7,7 @@ import {
   SandboxUnavailableError,
 } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
 import { Deadline, whenAborted } from "./deadline.ts";
@@ -30,10 +31,21 @@ export type RunTool = (
   signal: AbortSignal,
 ) => Promise<ToolAnswer>;
 
+/**
+ * Carries out one call of a tool that needs no sandbox. Aborting the signal ends it soon, with
+ * whatever answer.
+ */
+export type RunOutside = (
+  call: Pick<HandCall, "name" | "input" | "settings">,
+  signal: AbortSignal,
+) => Promise<ToolAnswer>;
+
 export interface CallRunnerOptions {
   readonly keeper: SandboxKeeper;
   readonly collector: OutputCollector;
   readonly runTool: RunTool;
+  /** By name, the tools for which no sandbox is made. */
+  readonly outside: ReadonlyMap<string, RunOutside>;
   readonly clock: Clock;
   readonly report: Report;
   readonly limits: CallLimits;
@@ -72,8 +84,14 @@ export class CallRunner {
     try {
       return await this.#run(record, deadline);
     } catch (error) {
-      if (record.cancelSignal.aborted) return cancelled("The call was cancelled before it began.");
-      if (deadline.isOver) return failed(this.#timedOut(record.call, "waiting for a sandbox"));
+      const isOutside = this.#options.outside.has(record.call.name);
+      if (record.cancelSignal.aborted) {
+        return cancelled(`The call was cancelled${isOutside ? "" : " before it began"}.`);
+      }
+      if (deadline.isOver) {
+        const doing = isOutside ? `running ${record.call.name}` : "waiting for a sandbox";
+        return failed(this.#timedOut(record.call, doing));
+      }
       if (error instanceof SandboxUnavailableError) {
         return failed(`The call was not run, because no sandbox could be had: ${error.message}.`);
       }
@@ -85,6 +103,8 @@ export class CallRunner {
   async #run(record: CallRecord, deadline: Deadline): Promise<CallOutcome> {
     const { call } = record;
     const stop = AbortSignal.any([record.cancelSignal, deadline.signal]);
+    const outside = this.#options.outside.get(call.name);
+    if (outside !== undefined) return await this.#runOutside(outside, record, stop);
     const death = this.#options.keeper.takeUnnoticedDeath(call.handId);
     if (death !== undefined) {
       return failed(
@@ -104,6 +124,19 @@ export class CallRunner {
     } finally {
       lease.release();
     }
+  }
+
+  /** Nothing is left of such a call once nobody listens to it, so its end is not waited for. */
+  async #runOutside(run: RunOutside, record: CallRecord, stop: AbortSignal): Promise<CallOutcome> {
+    const { call } = record;
+    failPoint("hands.call.before_exec");
+    const answer = await unlessAborted(
+      run(call, stop),
+      stop,
+      () => new Error("the call was ended"),
+    );
+    failPoint("hands.call.after_exec");
+    return result(answer.content, answer.is_error, [], false);
   }
 
   async #exec(lease: SandboxLease, record: CallRecord, stop: AbortSignal): Promise<Ending> {

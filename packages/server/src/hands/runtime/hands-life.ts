@@ -20,7 +20,7 @@ import {
   writeHandsFile,
 } from "../protocol/hands-file.ts";
 import { HandsServer } from "../protocol/hands-server.ts";
-import { type CallLimits, CallRunner, type RunTool } from "./call-runner.ts";
+import { type CallLimits, CallRunner, type RunOutside, type RunTool } from "./call-runner.ts";
 import { CallService } from "./call-service.ts";
 import { Deadline } from "./deadline.ts";
 import { guardLife } from "./life-guard.ts";
@@ -32,6 +32,8 @@ export interface HandsAdapters {
   readonly provider: SandboxProvider;
   readonly blobs: Blobs;
   readonly runTool: RunTool;
+  /** By name, the tools for which no sandbox is made; none unless given. */
+  readonly outside?: ReadonlyMap<string, RunOutside>;
   readonly clock: Clock;
   readonly report: Report;
 }
@@ -161,7 +163,7 @@ function assemble(
   boot: string,
   onStopRequest: () => void,
 ): Parts {
-  const { provider, blobs, runTool, clock, report } = adapters;
+  const { provider, blobs, runTool, outside = new Map(), clock, report } = adapters;
   const keeper = new SandboxKeeper({
     provider,
     clock,
@@ -171,7 +173,8 @@ function assemble(
     idleMs: times.sandboxIdleMs,
   });
   const collector = new OutputCollector({ blobs, report });
-  const runner = new CallRunner({ keeper, collector, runTool, clock, report, limits: times });
+  const tools = { runTool, outside };
+  const runner = new CallRunner({ keeper, collector, ...tools, clock, report, limits: times });
   const journal = new CallJournal({
     boot,
     unsafeForgetCalls: options.unsafeForgetCalls ?? false,

@@ -1,12 +1,14 @@
 import { networkInterfaces } from "node:os";
-import type { Config } from "../config.ts";
 import type { Egress } from "../core/ports/egress.ts";
-import { EgressPolicy } from "../egress/egress-policy.ts";
-import { GuardedEgress } from "../egress/guarded-egress.ts";
-import { nameResolver } from "../egress/name-resolver.ts";
+import { EgressPolicy } from "./egress-policy.ts";
+import { GuardedEgress } from "./guarded-egress.ts";
+import { nameResolver } from "./name-resolver.ts";
 
-/** The way to servers of others, with what the operator named as exceptions. */
-export function openEgress({ egressAllow: allow }: Config): Egress {
+/**
+ * The way to servers of others. `allow` is what the operator named as exceptions: addresses, networks
+ * and host names.
+ */
+export function openEgress(allow: readonly string[]): Egress {
   const policy = new EgressPolicy({ allow, ownAddresses });
   const resolve = nameResolver({ isNamed: (host) => policy.isNamed(host) });
   return new GuardedEgress({ policy, resolve });
