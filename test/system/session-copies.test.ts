@@ -163,6 +163,10 @@ test("a session is read back byte for byte from its file, on SQLite and on Postg
     const refused = drover(["import", file, ...options], { env: envOf(server) });
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining(sessionId)]);
     expect(run(server, "import", file, "--new-ids", ...options)).toMatch(/^sesn_/);
+    // Its new sandbox was not used yet, so a fork lacks nothing of it.
+    const fork = run(server, "fork", sessionId, "--title", "a fork of it");
+    expect(await goOn(client, fork, "```drover-script\n- say: Forked.\n```")).toContain("Forked.");
+    expect(run(server, "replay", fork, "--model", "offline/script")).toContain("was asked");
   }
 });
 
