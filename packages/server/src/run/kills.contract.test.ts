@@ -17,8 +17,10 @@ const FATES = Array.from({ length: 10 }, (_, index) => index + 1);
 const FAILURES_MAX = 10;
 /** Milliseconds a kill may take on a busy machine, before the whole is called stuck. */
 const KILL_MS = 300;
+/** Sessions after which a long campaign says how far it is. */
+const TOLD_EVERY = 250;
 /** Each planted fault is found within so many sessions. */
-const PLANTED_SEEDS_MAX = 60;
+const PLANTED_SEEDS_MAX = 200;
 
 test(`${KILLS} kills lose nothing, double nothing and leave nothing stuck`, {
   timeout: 60_000 + KILLS * KILL_MS,
@@ -28,6 +30,7 @@ test(`${KILLS} kills lose nothing, double nothing and leave nothing stuck`, {
   const failures: Failure[] = [];
   for (let seed = FIRST_SEED; tally.kills < KILLS && failures.length < FAILURES_MAX; seed++) {
     failures.push(...(await playSeed(seed, FATES, tally)));
+    if ((seed - FIRST_SEED + 1) % TOLD_EVERY === 0) process.stdout.write(`${shownTally(tally)}\n`);
   }
   process.stdout.write(`${shownTally(tally)}\n`);
   expect(failures.map(told).join("\n\n")).toBe("");

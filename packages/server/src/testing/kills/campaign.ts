@@ -71,11 +71,10 @@ export function told({ seed, number, fate, problems, traces }: Failure): string 
   ].join("\n");
 }
 
-function count(tally: Tally, { traces }: Played): void {
+function count(tally: Tally, { deaths }: Played): void {
   tally.sessions += 1;
-  for (const trace of traces.slice(0, -1)) {
+  for (const place of deaths) {
     tally.kills += 1;
-    const place = trace.at(-1) ?? "";
     tally.places.set(place, (tally.places.get(place) ?? 0) + 1);
   }
 }

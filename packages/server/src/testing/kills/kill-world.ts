@@ -31,7 +31,7 @@ export async function createKillWorld(
     return play;
   };
   const brain = await createBrainWorld({
-    clock: patientClock(() => play?.impatience()),
+    clock: patientClock((atMs) => play?.impatience(atMs)),
     policies: plan.hasWorkarounds ? DEFAULT_POLICIES : BARE_POLICIES,
     offered: OFFERED_TOOLS,
     prices: PRICES,
@@ -83,14 +83,14 @@ export async function createKillWorld(
 }
 
 /** Jumps to whatever is waited for, but for what takes hours: that waits to be ended. */
-function patientClock(onLongWait: () => void): Clock {
+function patientClock(onLongWait: (atMs: number) => void): Clock {
   const clock = impatientClock();
   return {
     now: () => clock.now(),
     sleepUntil: async (atMs, signal) => {
       if (atMs - clock.now() < LONG_WAIT_MS) return await clock.sleepUntil(atMs, signal);
       if (signal.aborted) return;
-      onLongWait();
+      onLongWait(atMs);
       await new Promise<void>((resolve) => {
         signal.addEventListener("abort", () => resolve(), { once: true });
       });

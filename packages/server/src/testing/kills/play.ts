@@ -29,6 +29,8 @@ export interface Played {
   readonly deeds: readonly string[];
   /** The steps of each process, by name. */
   readonly traces: readonly (readonly string[])[];
+  /** The steps that processes died at, by name. */
+  readonly deaths: readonly string[];
   /** What went wrong beside the log: a session that is stuck, an error that no fate explains. */
   readonly problems: readonly string[];
 }
@@ -54,6 +56,7 @@ export class Play {
   readonly #fate: Fate;
   readonly #problems: string[] = [];
   readonly #mortals: Mortal[] = [];
+  readonly #deaths: string[] = [];
   readonly #pending: Promise<void>[] = [];
   readonly #stop = new AbortController();
   #drives = 0;
@@ -90,6 +93,7 @@ export class Play {
       deeds: this.deeds,
       executions: brain.hands.executions.slice(before),
       traces: this.#mortals.map(({ trace }) => trace),
+      deaths: this.#deaths,
       problems: this.#problems,
     };
   }
@@ -106,9 +110,9 @@ export class Play {
     return answerOf(step);
   }
 
-  /** Somebody waits for hours: the user does not. */
-  impatience(): void {
-    this.#soon(this.user.interruptOnce());
+  /** Some process waits until then, which the user does not; one that thaws waits for it again. */
+  impatience(atMs: number): void {
+    this.#soon(this.user.interruptOnce(`the wait until ${atMs}`));
   }
 
   async #processes(): Promise<void> {
@@ -126,6 +130,7 @@ export class Play {
       const over = this.#live(mortal);
       await Promise.race([over, mortal.died]);
       if (!mortal.isDead) break;
+      this.#deaths.push(mortal.trace.at(-1) ?? "");
       this.#mend();
       if (death?.takesHands === true) brain.hands.kill();
       if (this.#fate.thawAt !== undefined) frozen ??= { mortal, over };
@@ -133,6 +138,15 @@ export class Play {
     frozen?.mortal.thaw();
     await frozen?.over;
     await Promise.all(this.#pending);
+    await this.#takeUpTheRest();
+  }
+
+  /** What was sent when the last process had ended, as by a frozen one that thawed, is for another. */
+  async #takeUpTheRest(): Promise<void> {
+    if ((await this.#stage.brain.store.events.getInbox(this.key)).length === 0) return;
+    const mortal = new Mortal(0);
+    this.#mortals.push(mortal);
+    await this.#live(mortal);
   }
 
   /** One process: takes every lease over, then claims and drives until the user wants nothing more. */

@@ -30,7 +30,7 @@ export class User {
   readonly #plan: SessionPlan;
   /** Called before a write that failed for want of room is tried again. */
   readonly #makeRoom: () => void;
-  readonly #interrupts = new Set<number>();
+  readonly #interrupts = new Set<string>();
   #turns = 0;
   #saidWhileWaiting = false;
   /** All that was accepted. */
@@ -107,12 +107,16 @@ export class User {
     await this.#send([INTERRUPT]);
   }
 
-  /** Interrupts what is going on, once, however many processes come to the place that asks for it. */
-  async interruptOnce(): Promise<void> {
+  /**
+   * Interrupts what is going on, once, however many processes come to the place that asks for it. A place
+   * without a name of its own is known by the interrupts before it.
+   */
+  async interruptOnce(name?: string): Promise<void> {
     const log = await this.#brain.log(this.#key);
     const before = log.filter(({ type }) => type === "user.interrupt").length;
-    if (this.#interrupts.has(before)) return;
-    this.#interrupts.add(before);
+    const place = name ?? String(before);
+    if (this.#interrupts.has(place)) return;
+    this.#interrupts.add(place);
     await this.interrupt();
   }
 

@@ -12,7 +12,8 @@ import type { Played } from "./play.ts";
  * or without having been journalled, and all input is in the log once, messages in their order.
  *
  * And the log is equivalent to that of the undisturbed session (`comparableLog`), but where a fate is a
- * race (input at any moment), and where hands died of a session that goes by what its tools do.
+ * race (input at any moment), and where hands died of a session that goes by what its tools do, or that
+ * is compacted when they say much.
  */
 export function problemsOf(
   played: Played,
@@ -27,7 +28,8 @@ export function problemsOf(
     ...brokenCallRules(played),
     ...brokenInputRules(played),
   ];
-  if (isRace(fate) || (losesHands(fate) && reactsToTools(plan))) return problems;
+  const goesByTools = reactsToTools(plan) || plan.window !== null;
+  if (isRace(fate) || (losesHands(fate) && goesByTools)) return problems;
   const unknown = losesHands(fate) ? callsWithoutHands(log) : new Set<string>();
   const difference = firstDifference(
     comparableLog(reference.log, unknown),
