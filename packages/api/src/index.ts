@@ -29,6 +29,7 @@ export * from "./operations.ts";
 export * from "./pagination.ts";
 export * from "./permission-policies.ts";
 export * from "./problems.ts";
+export * from "./session-egress.ts";
 export * from "./session-forks.ts";
 export * from "./session-resources.ts";
 export * from "./session-threads.ts";

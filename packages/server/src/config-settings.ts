@@ -178,7 +178,13 @@ export const Settings = z.strictObject({
   DROVER_EGRESS_ALLOW: Names.pipe(z.array(EgressTarget))
     .default([])
     .describe(
-      "What the server may connect to for its users though it is not of the public internet, also without TLS: addresses, networks and host names, with commas between, such as `127.0.0.1,10.20.0.0/16,mcp.internal`. Every holder of an API key can then reach them.",
+      "What the server and its sandboxes may connect to though it is not of the public internet, also without TLS: addresses, networks and host names, with commas between, such as `127.0.0.1,10.20.0.0/16,mcp.internal`. Every holder of an API key can then reach them, and so can code in every sandbox whose environment allows the host.",
+    ),
+  DROVER_SANDBOX_NETWORK: z
+    .enum(["environment", "none"])
+    .default("environment")
+    .describe(
+      "`none`: no sandbox has a network, whatever its environment says; one that was promised one is then not made. See [network](network.md).",
     ),
   DROVER_FILES_BYTES_MAX: z.coerce
     .number()

@@ -46,6 +46,8 @@ export interface Config {
   readonly egressAllow: readonly string[];
   /** Who searches the web; absent for nobody. */
   readonly search?: ConfiguredSearch;
+  /** Whether sandboxes have the network that their environment says, or none. */
+  readonly sandboxNetwork: "environment" | "none";
   /** When models are offered to look back at their whole session. */
   readonly sessionEvents: "after_compaction" | "always" | "never";
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
@@ -202,6 +204,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     ...(settings.DROVER_JUDGE_MODEL !== undefined && { judgeModel: settings.DROVER_JUDGE_MODEL }),
     egressAllow: Object.freeze(settings.DROVER_EGRESS_ALLOW),
     ...configuredSearch(settings),
+    sandboxNetwork: settings.DROVER_SANDBOX_NETWORK,
     policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
     sessionEvents: settings.DROVER_SESSION_EVENTS,
     prices: Object.freeze({

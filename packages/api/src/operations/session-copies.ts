@@ -1,4 +1,6 @@
-import { type Operation, object } from "../operation.ts";
+import { type Operation, object, page } from "../operation.ts";
+import { PageQuery } from "../pagination.ts";
+import { SessionEgress } from "../session-egress.ts";
 import { SessionForkParams, SessionImportQuery, SessionReplayParams } from "../session-forks.ts";
 import { Session } from "../sessions.ts";
 
@@ -22,6 +24,13 @@ export const sessionCopyOperations: readonly Operation[] = [
     method: "GET",
     path: "/v1/drover/sessions/{session_id}/export",
     answer: { kind: "bytes" },
+  },
+  {
+    id: "drover.sessions.egress.list",
+    method: "GET",
+    path: "/v1/drover/sessions/{session_id}/egress",
+    query: PageQuery,
+    answer: page(SessionEgress),
   },
   {
     id: "drover.sessions.import",

@@ -6,6 +6,7 @@ import {
   type SessionErrorObject,
 } from "@drover/api";
 import { overriddenAgent, sessionAgent } from "../core/agents/session-agent.ts";
+import { type NetworkSetting, sandboxNetwork } from "../core/egress/sandbox-network.ts";
 import { InvalidRequestError, NotFoundError, NotImplementedError } from "../core/errors.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
@@ -36,6 +37,7 @@ export interface CreateRequest {
   readonly secretBox: SecretBox;
   readonly skillReferences: SkillReferences;
   readonly prices: PriceList;
+  readonly networkSetting?: NetworkSetting | undefined;
 }
 
 /**
@@ -45,7 +47,7 @@ export interface CreateRequest {
  */
 export async function createSession(
   tx: StoreTransaction,
-  { workspaceId, params, secretBox, skillReferences, prices }: CreateRequest,
+  { workspaceId, params, secretBox, skillReferences, prices, networkSetting }: CreateRequest,
 ): Promise<Wire> {
   const environment = await getEnvironment(tx, workspaceId, params.environment_id);
   const agent = await getAgent(tx, workspaceId, params.agent);
@@ -81,7 +83,11 @@ export async function createSession(
       provider: "bubblewrap",
       base: { type: "host" },
       mounts: [...skillMounts, ...mounts],
-      network: { type: "none" },
+      network: sandboxNetwork({
+        setting: networkSetting,
+        environment: environment.config,
+        mcpServers: agentSnapshot.mcp_servers,
+      }),
     },
     totals: { usage: {}, stats: {} },
     created_at: tx.now,

@@ -1,4 +1,5 @@
 import { SessionAgent, type SessionImportQuery } from "@drover/api";
+import { type NetworkSetting, sandboxNetwork } from "../core/egress/sandbox-network.ts";
 import { ConflictError, InvalidRequestError, NotImplementedError } from "../core/errors.ts";
 import { type Closing, forkDrafts } from "../core/harness/fork.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
@@ -39,6 +40,7 @@ export interface ImportOptions {
   readonly blobs: Pick<Blobs, "put">;
   readonly clock: Pick<Clock, "now">;
   readonly prices: PriceList;
+  readonly networkSetting?: NetworkSetting | undefined;
   /** See `createFiles`. */
   readonly filesBytesMax?: number | undefined;
 }
@@ -75,8 +77,7 @@ export async function importSession(
   const file = new SessionFileReader(request.content);
   const read = await file.session();
   assertResources(read.session);
-  const made = begin(options, request, read);
-  await assertSupported(made);
+  const made = await supported(begin(options, request, read));
   return await withCopy(options.store, made.session, async () => {
     const log = await importEvents(made, file);
     // Before what may be much is read.
@@ -144,7 +145,9 @@ function renamedResource(
   };
 }
 
-async function assertSupported({ options, session }: Import): Promise<void> {
+/** With the network of the environment that it is to live in, here. */
+async function supported(made: Import): Promise<Import> {
+  const { options, session } = made;
   const { workspace_id, environment_id } = session;
   const environment = await getEnvironment(options.store, workspace_id, environment_id);
   const agent = SessionAgent.parse(session.agent);
@@ -152,6 +155,12 @@ async function assertSupported({ options, session }: Import): Promise<void> {
   if (unsupported.length > 0) {
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
   }
+  const network = sandboxNetwork({
+    setting: options.networkSetting,
+    environment: environment.config,
+    mcpServers: agent.mcp_servers,
+  });
+  return { ...made, session: { ...session, recipe: { ...session.recipe, network } } };
 }
 
 async function importEvents(made: Import, file: SessionFileReader): Promise<CopiedLog> {
@@ -240,7 +249,7 @@ function wasAtRest(closing: Closing | undefined): boolean {
 
 function noteOf({ request }: Import, log: CopiedLog): string | null {
   if (log.state.status === "terminated") return null;
-  return workspaceNote(log.workspace.at, request.query.workspace);
+  return workspaceNote(log.workspace, request.query.workspace);
 }
 
 function archivedAt({ archived_at }: SessionLine, { state }: CopiedLog): string | null {

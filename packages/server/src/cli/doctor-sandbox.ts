@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import type { Sandbox, SandboxCapabilities } from "../core/ports/sandbox.ts";
+import { openGuard } from "../egress/open-egress.ts";
 import { BubblewrapProvider } from "../hands/sandbox/bubblewrap/bubblewrap-provider.ts";
 import { type Finding, fault, good, limit } from "./doctor-finding.ts";
 import { failureSentence } from "./failure.ts";
@@ -14,6 +15,9 @@ export async function examineSandbox(config: Config, folder: string): Promise<Fi
   const provider = new BubblewrapProvider({
     dataFolder: folder,
     blobPath: (workspaceId, sha256) => join(folder, workspaceId, sha256),
+    ...(config.sandboxNetwork === "none"
+      ? {}
+      : { egress: { guard: openGuard(config.egressAllow) } }),
     ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
   });
   const signal = AbortSignal.timeout(PATIENCE_MS);
@@ -27,7 +31,7 @@ export async function examineSandbox(config: Config, folder: string): Promise<Fi
     return [
       good("sandbox", `made, and a command run, in ${ms} ms`),
       ...(await tryToGetOut(sandbox, signal)),
-      ...limits(await provider.capabilities(signal)),
+      ...limits(config, await provider.capabilities(signal)),
     ];
   } catch (error) {
     return [fault("sandbox", failureSentence(error))];
@@ -69,7 +73,7 @@ const ATTEMPTS: readonly Attempt[] = [
     subject: "network",
     command: "sed 1,2d /proc/net/dev | cut -d: -f1 | tr -d ' '",
     expected: "lo\n",
-    means: "there is none but the sandbox's own loopback",
+    means: "without one, there is none but the sandbox's own loopback",
   },
   {
     subject: "processes",
@@ -117,7 +121,7 @@ async function run(
   return Buffer.concat(chunks).subarray(0, OUTPUT_BYTES_MAX).toString("utf8");
 }
 
-function limits(capabilities: SandboxCapabilities): Finding[] {
+function limits(config: Config, capabilities: SandboxCapabilities): Finding[] {
   const users =
     capabilities.mode === "root"
       ? good("users", "each sandbox has a host user id of its own")
@@ -132,7 +136,24 @@ function limits(capabilities: SandboxCapabilities): Finding[] {
   const open = kinds.filter(([, isEnforced]) => !isEnforced).map(([kind]) => kind);
   return [
     users,
+    network(config, capabilities),
     ...(enforced.length === 0 ? [] : [good("limits", `on ${enforced.join(", ")}`)]),
     ...(open.length === 0 ? [] : [limit("limits", `none on ${open.join(", ")}`)]),
   ];
+}
+
+function network(config: Config, { transparentEgress }: SandboxCapabilities): Finding {
+  if (config.sandboxNetwork === "none") {
+    return good("network", "no sandbox has one, by DROVER_SANDBOX_NETWORK");
+  }
+  if (transparentEgress) {
+    return good(
+      "network",
+      "with one, every connection of every program ends in the sandbox's proxy",
+    );
+  }
+  return fault(
+    "network",
+    "sandboxes can have none here, so those of sessions whose environment has one cannot be made: the kernel needs nftables with TPROXY (`modprobe nft_tproxy`); or set DROVER_SANDBOX_NETWORK=none",
+  );
 }

@@ -1,5 +1,6 @@
 import { networkInterfaces } from "node:os";
-import type { Egress } from "../core/ports/egress.ts";
+import type { DestinationGuard, Egress } from "../core/ports/egress.ts";
+import { PolicyGuard } from "./destination-guard.ts";
 import { EgressPolicy } from "./egress-policy.ts";
 import { GuardedEgress } from "./guarded-egress.ts";
 import { nameResolver } from "./name-resolver.ts";
@@ -9,9 +10,17 @@ import { nameResolver } from "./name-resolver.ts";
  * and host names.
  */
 export function openEgress(allow: readonly string[]): Egress {
+  return new GuardedEgress(judging(allow));
+}
+
+/** By the same rules, for what programs in sandboxes connect to. */
+export function openGuard(allow: readonly string[]): DestinationGuard {
+  return new PolicyGuard(judging(allow));
+}
+
+function judging(allow: readonly string[]) {
   const policy = new EgressPolicy({ allow, ownAddresses });
-  const resolve = nameResolver({ isNamed: (host) => policy.isNamed(host) });
-  return new GuardedEgress({ policy, resolve });
+  return { policy, resolve: nameResolver({ isNamed: (host) => policy.isNamed(host) }) };
 }
 
 /** As they are now: machines get and lose addresses. */

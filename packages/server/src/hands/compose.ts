@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { INSTALLED_WORKSPACE } from "../app/installed-skills.ts";
 import type { Config } from "../config.ts";
 import type { WebSearch } from "../core/ports/web-search.ts";
-import { openEgress } from "../egress/open-egress.ts";
+import { openEgress, openGuard } from "../egress/open-egress.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { blobPath } from "../store/blob-path.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
@@ -27,6 +27,9 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
       blobPath: (workspaceId, sha256) => blobPath(blobsFolder, workspaceId, sha256),
       installedPath: (sha256) => blobPath(blobsFolder, INSTALLED_WORKSPACE, sha256),
       ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
+      ...(config.sandboxNetwork === "none"
+        ? {}
+        : { egress: { guard: openGuard(config.egressAllow) } }),
       onWarning: (message, error) => log.warn({ err: error }, message),
     }),
     blobs: await LocalBlobs.open(blobsFolder),

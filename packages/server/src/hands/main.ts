@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import { armConfigured } from "../lib/arm-configured.ts";
+import { networkMark } from "../serve/network-mark.ts";
 import { composeHands } from "./compose.ts";
 import { HANDS_RUNNING_EXIT_CODE } from "./protocol/hands-file.ts";
 import { HandsRunningError, liveAsHands } from "./runtime/hands-life.ts";
@@ -21,6 +22,7 @@ export async function runHands({ config }: { readonly config: Config }): Promise
       dataDir: config.data,
       openAdapters: () => composeHands(config),
       signal: ending.signal,
+      network: networkMark(config),
       unsafeForgetCalls: config.test.unsafe.includes("journal"),
     });
   } catch (error) {

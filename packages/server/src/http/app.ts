@@ -18,6 +18,7 @@ import { StreamReaders } from "../app/streams-readers.ts";
 import { SharedReads } from "../app/streams-reads.ts";
 import { createVaults } from "../app/vaults.ts";
 import { createWorkspaces } from "../app/workspaces.ts";
+import type { NetworkSetting } from "../core/egress/sandbox-network.ts";
 import type { FindModel } from "../core/models/offered-models.ts";
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
@@ -44,6 +45,7 @@ import { memoryStoreRoutes } from "./routes/memory-stores.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
 import { sessionCopyRoutes } from "./routes/session-copies.ts";
+import { sessionEgressRoutes } from "./routes/session-egress.ts";
 import { sessionResourceRoutes, sessionRoutes } from "./routes/sessions.ts";
 import { skillRoutes } from "./routes/skills.ts";
 import { threadRoutes } from "./routes/threads.ts";
@@ -64,6 +66,8 @@ export interface AppDeps {
   readonly models: Models;
   readonly prices: PriceList;
   readonly checkpoints: Checkpoints;
+  /** What new sessions' sandboxes get of the network that their environment names; all unless given. */
+  readonly networkSetting?: NetworkSetting | undefined;
   /** See `ReplayOptions`. */
   readonly askModel: ReplayOptions["askModel"];
   /** What is known of a model. */
@@ -140,6 +144,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
   app.route("/", sessionRoutes(options));
   app.route("/", sessionResourceRoutes(options));
   app.route("/", sessionCopyRoutes(options));
+  app.route("/", sessionEgressRoutes(options));
   app.route("/", eventRoutes(options));
   app.route("/", threadRoutes(options));
   app.route("/", workspaceRoutes(options));

@@ -10,6 +10,7 @@ import { requestEnded } from "../core/harness/request-end.ts";
 import { responseDrafts } from "../core/harness/response.ts";
 import {
   callResult,
+  egressDrafts,
   foreignUrlResult,
   interruptedResult,
   unavailableResult,
@@ -211,7 +212,10 @@ async function awaitCall(
   const outcome = await deps.hands.execute(call, signal);
   deps.failPoint("serve.execute.after");
   return {
-    drafts: (_state, drafting) => [callResult(drafting, call, outcome)],
+    drafts: (_state, drafting) => [
+      callResult(drafting, call, outcome),
+      ...egressDrafts(drafting, call.callId, outcome),
+    ],
     ...(outcome.type === "result" && { outputs: outcome.outputs }),
     committed: () => deps.hands.settle(call),
   };
@@ -234,6 +238,7 @@ async function cancelCall(
       outcome.type === "result"
         ? callResult(drafting, call, outcome)
         : interruptedResult(drafting, call.callId),
+      ...egressDrafts(drafting, call.callId, outcome),
     ],
     ...(outcome.type === "result" && { outputs: outcome.outputs }),
     committed: () => deps.hands.settle(call),

@@ -28,6 +28,7 @@ import { type Database, openDatabase } from "./database.ts";
 import { emptyScratch } from "./empty-scratch.ts";
 import { openEncryption } from "./encryption.ts";
 import { readInstalledSkills } from "./installed-skills.ts";
+import { networkMark } from "./network-mark.ts";
 import type { Ownership } from "./ownership.ts";
 import { policiesOf } from "./policies.ts";
 import { handsSpawner, type SpawnHandsOptions } from "./spawn-hands.ts";
@@ -100,6 +101,7 @@ export async function compose(
       announcements,
       secretBox,
       egress: openEgress(config.egressAllow),
+      networkSetting: config.sandboxNetwork,
       cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,
@@ -150,6 +152,7 @@ function openHands(config: Config, spawn: SpawnHandsOptions): LocalHands {
     dataDir: config.data,
     start: handsSpawner(spawn),
     clock: systemClock,
+    network: networkMark(config),
     unsafeForgetSentCalls: config.test.unsafe.includes("reattach"),
   });
 }

@@ -17,6 +17,7 @@ export function handsCommand(
   const env: Record<string, string> = {
     DROVER_DATA: config.data,
     DROVER_LOG_LEVEL: config.logLevel,
+    DROVER_SANDBOX_NETWORK: config.sandboxNetwork,
   };
   if (config.bwrapPath !== undefined) env["DROVER_BWRAP"] = config.bwrapPath;
   if (config.egressAllow.length > 0) env["DROVER_EGRESS_ALLOW"] = config.egressAllow.join(",");

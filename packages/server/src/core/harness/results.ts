@@ -101,6 +101,17 @@ export function callResult(
   }
 }
 
+/** What the sandbox's way out decided meanwhile; nothing where it had nothing to decide. */
+export function egressDrafts(
+  drafting: Drafting,
+  callId: string,
+  outcome: CallOutcome,
+): readonly EventDraft[] {
+  const records = outcome.type === "result" ? (outcome.egress ?? []) : [];
+  if (records.length === 0) return [];
+  return [draft(drafting, "drover.egress", { public: {}, private: { call_id: callId, records } })];
+}
+
 /** What the model found when it looked back. */
 export function lookedBackResult(
   drafting: Drafting,

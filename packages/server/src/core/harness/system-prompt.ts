@@ -1,4 +1,6 @@
 import { isBlankText } from "../blank-text.ts";
+import { unreachable } from "../errors.ts";
+import type { SandboxNetwork } from "../ports/hands.ts";
 import type { ModelBlock } from "../ports/model.ts";
 import type { SessionRecord } from "../ports/sessions.ts";
 import { fileLines, missingLines, skillLines } from "./mounted-text.ts";
@@ -23,8 +25,31 @@ function sandboxText(session: SessionRecord): string {
     "/mnt/session/outputs stay and everything else is new.",
     "- Your working directory is /workspace.",
     "- Write what the user is to receive into /mnt/session/outputs.",
-    "- The sandbox has no network: nothing outside it can be reached, whatever the environment says.",
+    networkLine(session.recipe.network),
     ...fileLines(session),
     ...missingLines(session),
   ].join("\n");
+}
+
+/** More hosts than this are named by their number. */
+const NAMED_HOSTS_MAX = 40;
+
+function networkLine(network: SandboxNetwork): string {
+  switch (network.type) {
+    case "none":
+      return "- The sandbox has no network: nothing outside it can be reached, whatever the environment says.";
+    case "unrestricted":
+      return "- The sandbox reaches every host of the public internet over TCP, and no private network. There is no UDP and no ping; nothing can connect to it.";
+    case "limited":
+      return `- The sandbox reaches ${hostsText(network.hosts)} over TCP. All other hosts, UDP and ping do not work, and nothing can connect to it: do not try to get around that.`;
+    default:
+      return unreachable(network);
+  }
+}
+
+function hostsText(hosts: readonly string[]): string {
+  if (hosts.length === 0) return "no host";
+  const named = hosts.slice(0, NAMED_HOSTS_MAX).join(", ");
+  const more = hosts.length - NAMED_HOSTS_MAX;
+  return more > 0 ? `only these hosts: ${named} and ${more} more` : `only these hosts: ${named}`;
 }

@@ -47,3 +47,24 @@ export type EgressOutcome =
   | { readonly type: "refused"; readonly message: string }
   /** No answer: name, connection, TLS, time. Whether the request arrived is not known. */
   | { readonly type: "failed"; readonly message: string };
+
+/** Where a host is, as far as somebody may dial it. */
+export type Destinations =
+  /** Every one of them was judged. To be dialled as they are, and never resolved again. */
+  | { readonly type: "addresses"; readonly addresses: readonly string[] }
+  /** There is nothing that may be dialled; a sentence. */
+  | { readonly type: "refused"; readonly message: string }
+  /** It has no address that could be found. */
+  | { readonly type: "failed"; readonly message: string };
+
+/**
+ * Judges hosts for connections that others make, by the same rules and exceptions as `Egress`, but for
+ * TLS: what goes over such a connection is not seen.
+ */
+export interface DestinationGuard {
+  /**
+   * Looks a name up once, or takes an address in the usual notation, and judges every address found. Never
+   * rejects and ends within some seconds.
+   */
+  destinations(host: string): Promise<Destinations>;
+}

@@ -10,7 +10,7 @@ export interface Recipe {
   /** The root file system: the host's `/usr`, read-only. */
   readonly base: { readonly type: "host" };
   readonly mounts: readonly Mount[];
-  readonly network: { readonly type: "none" };
+  readonly network: SandboxNetwork;
   /** What the hand's own folders begin with; absent for nothing. */
   readonly checkpoint?: WorkspaceCheckpoint;
 }
@@ -21,6 +21,15 @@ export interface WorkspaceCheckpoint {
   readonly sha256: string;
   readonly size_bytes: number;
 }
+
+/** Whom the programs of a sandbox may speak to. Whatever it says, no way leads to private addresses. */
+export type SandboxNetwork =
+  /** Only the sandbox's own loopback; also what recipes from before there was a network have. */
+  | { readonly type: "none" }
+  /** Every host of the public internet. */
+  | { readonly type: "unrestricted" }
+  /** Names and addresses in small letters; `*.example.com` is every name below `example.com`. */
+  | { readonly type: "limited"; readonly hosts: readonly string[] };
 
 export type Mount = FileMount | SkillMount;
 
@@ -83,12 +92,33 @@ export interface OutputFile {
   readonly size_bytes: number;
 }
 
+/** What a sandbox's way out decided, for all connections of one kind since it was last told. */
+export interface EgressRecord {
+  /** A name, or an address where a program used one; `*` for those that were too many to be told apart. */
+  readonly host: string;
+  /** Null where a name was asked for and not given an address. */
+  readonly port: number | null;
+  /** `failed`: it was allowed, and there was no connection to be had. */
+  readonly verdict: "allowed" | "refused" | "failed";
+  /** In words; null for what was allowed. */
+  readonly reason: string | null;
+  /** Begun in this time; 0 where an earlier one goes on. */
+  readonly connections: number;
+  /** Sent by the sandbox. */
+  readonly bytes_up: number;
+  readonly bytes_down: number;
+  /** Milliseconds that the ended connections were open, in sum. */
+  readonly ms: number;
+}
+
 export type CallOutcome =
   | {
       readonly type: "result";
       readonly content: readonly ResultBlock[];
       readonly is_error: boolean;
       readonly outputs: readonly OutputFile[];
+      /** Of the hand's sandbox, since its last result: also what ran between two calls. */
+      readonly egress?: readonly EgressRecord[];
       /** True if the call was ended by `cancel`. */
       readonly cancelled: boolean;
     }

@@ -1,4 +1,4 @@
-import type { Recipe } from "./hands.ts";
+import type { EgressRecord, Recipe } from "./hands.ts";
 
 /** What a provider can enforce on this machine, found out by trying. */
 export interface SandboxCapabilities {
@@ -9,6 +9,8 @@ export interface SandboxCapabilities {
   readonly cpuLimit: boolean;
   readonly processLimit: boolean;
   readonly diskLimit: boolean;
+  /** Every connection of every program inside ends in the sandbox's own way out, which judges it. */
+  readonly transparentEgress: boolean;
 }
 
 export interface ProvisionRequest {
@@ -145,6 +147,11 @@ export interface Sandbox {
    * some ten thousand), symbolic links not followed. Empty if it is absent.
    */
   list(path: string, limit: number): Promise<readonly FileStat[]>;
+  /**
+   * What its way out has decided since this was asked the last time of any sandbox of the hand; also of a
+   * dead one. Empty without a network.
+   */
+  takeEgress(): readonly EgressRecord[];
   /** Ends it; resolves when all of its processes are gone. */
   close(): Promise<void>;
 }

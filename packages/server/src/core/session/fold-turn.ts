@@ -79,8 +79,7 @@ function cameToRest(thread: ThreadState, reason: StopReason): ThreadState {
     case "requires_action":
       return { ...thread, status: "idle", blockedOn: reason.event_ids };
     case "budget_reached":
-      // Time in which nobody asked is no time of failing: whoever lets it go on gives it all attempts.
-      return { ...thread, status: "idle", hold: "held", failures: 0, failingSinceMs: null };
+      return { ...thread, status: "idle", hold: "held" };
     default:
       return turnOver(thread, "idle");
   }

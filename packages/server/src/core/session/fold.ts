@@ -80,6 +80,7 @@ function foldControl(state: SessionState, draft: EventDraft, seq: number): Sessi
     case "session.deleted":
     case "drover.budget_set":
     case "drover.content_withheld":
+    case "drover.egress":
     case "drover.forked":
     case "agent.thread_context_compacted":
     case "drover.context_counted":

@@ -11,6 +11,7 @@ import type {
   UserToolConfirmationParams,
   UserToolResultParams,
 } from "@drover/api";
+import type { EgressRecord } from "../ports/hands.ts";
 import type { ModelBlock, ModelOutcome, ModelUsage } from "../ports/model.ts";
 
 type Body<Params> = Omit<Params, "type">;
@@ -101,6 +102,11 @@ export interface EventBodies {
   "drover.call_started": Entry<
     Empty,
     { readonly call_id: string; readonly hand_id: string; readonly hands_boot: string }
+  >;
+  /** Whom the sandbox spoke to until the call's result, which is directly before this. */
+  "drover.egress": Entry<
+    Empty,
+    { readonly call_id: string; readonly records: readonly EgressRecord[] }
   >;
   /** Everything before is a copy of another session's log; what was open there is closed behind it. */
   "drover.forked": Entry<Empty, ForkOrigin>;

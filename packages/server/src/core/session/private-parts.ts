@@ -1,4 +1,4 @@
-import { BudgetParams } from "@drover/api";
+import { BudgetParams, EgressDecision } from "@drover/api";
 import { z } from "zod";
 import type { EventType } from "./log-event.ts";
 
@@ -95,6 +95,7 @@ const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
     hand_id: z.string(),
     hands_boot: z.string(),
   }),
+  "drover.egress": z.looseObject({ call_id: z.string(), records: z.array(EgressDecision) }),
   "drover.forked": z.looseObject({
     session_id: z.string(),
     event_id: z.string().nullable(),

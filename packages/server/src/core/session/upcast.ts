@@ -46,6 +46,7 @@ const KNOWN: Readonly<Record<EventType, true>> = {
   "drover.budget_set": true,
   "drover.call_started": true,
   "drover.content_withheld": true,
+  "drover.egress": true,
   "drover.forked": true,
   "drover.context_counted": true,
   "drover.retry_scheduled": true,

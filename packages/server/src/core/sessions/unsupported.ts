@@ -41,7 +41,6 @@ function unsupportedToolParts(tool: Tool, index: number): string[] {
   return [`agent.tools.${index} (mcp_toolset for ${tool.mcp_server_name})`];
 }
 
-/** A sandbox has no network at all, which is narrower than any `networking`. */
 function unsupportedEnvironmentParts(environment: EnvironmentConfig): string[] {
   if (environment.type === "self_hosted") return ["an environment of type self_hosted"];
   return packageManagers

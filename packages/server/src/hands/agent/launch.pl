@@ -1,9 +1,11 @@
 #!/usr/bin/perl
 # Becomes bubblewrap: prepares this process on the host, then execs.
 #
-#   launch.pl --parent PID [--uid N --stage DIR --cover DIR [--bind NAME=PATH]...] -- BWRAP ARG...
+#   launch.pl --parent PID [--exit FD] [--uid N --stage DIR --cover DIR [--bind NAME=PATH]...] -- BWRAP ARG...
 #
 # Open on arrival: 0-2 (the agent's stdio), 3 (seccomp filter), 4 (bwrap arguments), 5 (bwrap status).
+# With --exit: this process gets a network of its own, whose only way out is served by the parent; FD is
+# Node's channel to it, which is closed before anything else is run (exit.pl).
 # With --uid (as root): binds each PATH to COVER/NAME in a private mount namespace, so that folders
 # below an untraversable one can be shown, and gives up root for good. bwrap run by kernel uid 0 would
 # be an escape (readable /etc/shadow, writable core_pattern), whatever uid the inside believes in.
@@ -40,9 +42,10 @@ sub mount_at {
 
 # Node marks only its own descriptors close-on-exec; what it inherited would be open in the sandbox.
 sub close_inherited {
-  return if syscall($CLOSE_RANGE, FIRST_UNUSED_FD, 0xffffffff, 0) == 0;
+  my ($first) = @_;
+  return if syscall($CLOSE_RANGE, $first, 0xffffffff, 0) == 0;
   opendir my $dir, '/proc/self/fd' or fail("list descriptors: $!");
-  for my $fd (grep { /^\d+$/ && $_ >= FIRST_UNUSED_FD } readdir $dir) {
+  for my $fd (grep { /^\d+$/ && $_ >= $first } readdir $dir) {
     open my $handle, '<&=', $fd or next;
     close $handle;
   }
@@ -74,15 +77,23 @@ while (@ARGV) {
   my $name = shift @ARGV;
   last if $name eq '--';
   my $value = shift @ARGV;
-  $name =~ /^--(parent|uid|stage|cover|bind)$/ && defined $value or fail("bad argument $name");
+  $name =~ /^--(parent|exit|uid|stage|cover|bind)$/ && defined $value or fail("bad argument $name");
   if ($1 eq 'bind') { push @binds, $value }
   else              { $option{$1} = $value }
 }
 fail('no program to run') unless @ARGV && $option{parent};
 
+my ($directory) = $0 =~ m{^(/.*)/[^/]+$} or fail("$0 is not an absolute path");
 chdir '/' or fail("chdir: $!");
 umask 022;
-close_inherited();
+if (defined $option{exit}) {
+  $option{exit} eq FIRST_UNUSED_FD or fail("the channel must be descriptor @{[FIRST_UNUSED_FD]}");
+  close_inherited(FIRST_UNUSED_FD + 1);
+  require "$directory/exit.pl";
+  DroverExit::open_exit($SYS{unshare}, $option{exit}, $> == 0, \&fail);
+}
+close_inherited(FIRST_UNUSED_FD);
+delete @ENV{grep { /^NODE_CHANNEL_/ } keys %ENV};
 # Where memory runs out, the kernel is to end a sandbox before a server.
 if (open my $score, '>', '/proc/self/oom_score_adj') { syswrite $score, '500'; close $score }
 if (defined $option{uid}) {

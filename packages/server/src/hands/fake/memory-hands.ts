@@ -1,6 +1,7 @@
 import type { ResultBlock } from "@drover/api";
 import {
   type CallOutcome,
+  type EgressRecord,
   type HandCall,
   type Hands,
   type HandsBoot,
@@ -17,6 +18,7 @@ export type MemoryToolAnswer =
       readonly content: readonly ResultBlock[];
       readonly is_error?: boolean;
       readonly outputs?: readonly OutputFile[];
+      readonly egress?: readonly EgressRecord[];
     };
 
 /**
@@ -169,7 +171,8 @@ export class MemoryHands implements Hands {
     try {
       const answer = await tool(call, signal);
       if (typeof answer === "string") return result([text(answer)], false);
-      return result(answer.content, answer.is_error ?? false, answer.outputs);
+      const outcome = result(answer.content, answer.is_error ?? false, answer.outputs);
+      return answer.egress === undefined ? outcome : { ...outcome, egress: answer.egress };
     } catch (error) {
       return result([text(error instanceof Error ? error.message : String(error))], true);
     }
@@ -208,7 +211,7 @@ function result(
   content: readonly ResultBlock[],
   is_error: boolean,
   outputs: readonly OutputFile[] = [],
-): CallOutcome {
+): Extract<CallOutcome, { type: "result" }> {
   return { type: "result", content, is_error, outputs, cancelled: false };
 }
 

@@ -1,3 +1,4 @@
+import type { EgressRecord } from "../../core/ports/hands.ts";
 import {
   type ExecResult,
   type FileContent,
@@ -19,6 +20,7 @@ export class ScriptedSandbox implements Sandbox {
   readonly handId: string;
   readonly closed: Promise<string>;
   readonly files = new Map<string, { bytes: Uint8Array; version: string }>();
+  readonly egress: EgressRecord[] = [];
   /** Called at each read, for a test that changes a file meanwhile. */
   onRead: (path: string) => void = () => {};
   /** Awaited by `close`, for a test of processes that take long to die. */
@@ -85,6 +87,10 @@ export class ScriptedSandbox implements Sandbox {
     return below.slice(0, limit).map(([name, file]) => describe(name, file));
   }
 
+  takeEgress(): readonly EgressRecord[] {
+    return this.egress.splice(0);
+  }
+
   async close(): Promise<void> {
     this.#death ??= "closed";
     await this.slowEnd;
@@ -111,6 +117,7 @@ export class ScriptedProvider implements SandboxProvider {
       cpuLimit: false,
       processLimit: false,
       diskLimit: false,
+      transparentEgress: false,
     };
   }
 

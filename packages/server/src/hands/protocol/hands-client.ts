@@ -25,6 +25,8 @@ export interface LocalHandsOptions {
   readonly clock: Clock;
   /** For starting hands and having them answer, in milliseconds. */
   readonly startDeadlineMs?: number;
+  /** See `HandsFinderOptions`. */
+  readonly network?: string;
   /**
    * Between two signs of life given to hands that run, in milliseconds: they end themselves when
    * they hear of no server for long. It never starts any.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../../lib/write-file-atomically.ts";
 
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** How a hands process exits that finds others running for its data folder (`EX_TEMPFAIL`). */
 export const HANDS_RUNNING_EXIT_CODE = 75;
@@ -25,6 +25,8 @@ export const HandsFile = z.object({
   address: HandsAddress,
   token: z.string().min(32),
   protocol: z.int().positive(),
+  /** What these hands let sandboxes reach, as `networkMark` writes it; absent where nobody asked. */
+  network: z.string().optional(),
 });
 export type HandsFile = z.infer<typeof HandsFile>;
 

@@ -16,6 +16,8 @@ export interface HandsFinderOptions {
   readonly clock: Clock;
   /** For starting hands and having them answer, in milliseconds. */
   readonly startDeadlineMs: number;
+  /** What hands must let sandboxes reach, and nothing else; see `HandsFile`. Any unless given. */
+  readonly network?: string;
 }
 
 const LOOK_AGAIN_MS = 100;
@@ -61,6 +63,15 @@ export class HandsFinder {
     if (!(await connection.isAlive())) {
       connection.close();
       return undefined;
+    }
+    const { network } = this.#options;
+    if (network !== undefined && file.network !== network) {
+      connection.close();
+      throw new HandsUnavailableError(
+        `The hands of ${this.#options.dataDir} (process ${file.pid}) were started with other settings for the ` +
+          "network (DROVER_EGRESS_ALLOW, DROVER_SANDBOX_NETWORK) than this server: stop them with " +
+          "`drover stop --hands`, and the next call starts others.",
+      );
     }
     this.#connection?.close();
     this.#connection = connection;

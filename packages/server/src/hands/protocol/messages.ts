@@ -2,8 +2,8 @@ import { ResultBlock, UserLocation } from "@drover/api";
 import { z } from "zod";
 
 /**
- * What goes over the socket between a brain and hands, version 1. Requests carry
- * `authorization: Bearer <token>` and `drover-hands-protocol: 1`; bodies are JSON.
+ * What goes over the socket between a brain and hands, version 2. Requests carry
+ * `authorization: Bearer <token>` and `drover-hands-protocol: 2`; bodies are JSON.
  *
  * | request | answer |
  * |---|---|
@@ -30,6 +30,8 @@ export const ANSWER_BYTES_MAX = 2 * RESULT_BYTES_MAX;
 export const WAIT_MS_MAX = 25_000;
 /** Bytes of running output in one answer. */
 export const OUTPUT_BYTES_MAX = 256 * 1024;
+/** Records of a call's egress; the rest is summed up in the last ones. */
+export const EGRESS_RECORDS_MAX = 256;
 
 const Id = z.string().min(1).max(256);
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -60,8 +62,27 @@ const RecipeMessage = z.strictObject({
       ]),
     )
     .max(1_500),
-  network: z.strictObject({ type: z.literal("none") }),
+  network: z.discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("none") }),
+    z.strictObject({ type: z.literal("unrestricted") }),
+    z.strictObject({
+      type: z.literal("limited"),
+      // More than an environment's hosts, an agent's servers and the registries together.
+      hosts: z.array(z.string().min(1).max(255)).max(1_000),
+    }),
+  ]),
   checkpoint: z.strictObject({ sha256: Sha256, size_bytes: Size }).exactOptional(),
+});
+
+const EgressMessage = z.strictObject({
+  host: z.string().min(1).max(255),
+  port: z.int().min(0).max(65_535).nullable(),
+  verdict: z.enum(["allowed", "refused", "failed"]),
+  reason: z.string().max(1_024).nullable(),
+  connections: Size,
+  bytes_up: Size,
+  bytes_down: Size,
+  ms: Size,
 });
 
 /** The hand whose files are to be kept, whose id is in the path. */
@@ -105,6 +126,7 @@ export const OutcomeMessage = z.discriminatedUnion("type", [
     content: z.array(ResultBlock),
     is_error: z.boolean(),
     outputs: z.array(z.strictObject({ path: z.string().min(1), sha256: Sha256, size_bytes: Size })),
+    egress: z.array(EgressMessage).max(EGRESS_RECORDS_MAX).exactOptional(),
     cancelled: z.boolean(),
   }),
   z.strictObject({ type: z.literal("lost"), message: z.string() }),

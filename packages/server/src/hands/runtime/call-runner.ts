@@ -120,7 +120,7 @@ export class CallRunner {
       failPoint("hands.call.after_exec");
       const outcome = await this.#conclude(ending, record, lease, deadline);
       failPoint("hands.call.after_outputs");
-      return outcome;
+      return withEgress(outcome, lease.sandbox);
     } finally {
       lease.release();
     }
@@ -255,4 +255,9 @@ function result(
   isCancelled: boolean,
 ): CallOutcome {
   return { type: "result", content, is_error, outputs, cancelled: isCancelled };
+}
+
+function withEgress(outcome: CallOutcome, sandbox: Sandbox): CallOutcome {
+  const egress = sandbox.takeEgress();
+  return outcome.type === "result" && egress.length > 0 ? { ...outcome, egress } : outcome;
 }

@@ -69,6 +69,8 @@ export interface HandsLifeOptions {
   readonly signal: AbortSignal;
   readonly times?: Partial<HandsTimes>;
   readonly sandboxesMax?: number;
+  /** See `HandsFile`. */
+  readonly network?: string;
   /** For the fault campaign: a repeated call runs again. */
   readonly unsafeForgetCalls?: boolean;
 }
@@ -124,7 +126,12 @@ async function runWithLock(options: HandsLifeOptions, lock: FileLock): Promise<v
   });
   let reason: string | undefined;
   try {
-    await publish(dataDir, server, { installation, boot, token });
+    await publish(dataDir, server, {
+      installation,
+      boot,
+      token,
+      ...(options.network !== undefined && { network: options.network }),
+    });
     report("started", { boot, pid: process.pid });
     const ended = AbortSignal.any([signal, stop.signal]);
     reason = await guardLife(
@@ -196,7 +203,7 @@ function assemble(
 async function publish(
   dataDir: string,
   server: HandsServer,
-  identity: { installation: string; boot: string; token: string },
+  identity: { installation: string; boot: string; token: string; network?: string },
 ): Promise<void> {
   const path = socketPath(dataDir);
   // An earlier boot's, for the lock is ours.
@@ -212,6 +219,7 @@ async function publish(
     address,
     token: identity.token,
     protocol: PROTOCOL_VERSION,
+    ...(identity.network !== undefined && { network: identity.network }),
   });
   failPoint("hands.start.after_publish");
 }

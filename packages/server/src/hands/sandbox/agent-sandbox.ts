@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { EgressRecord } from "../../core/ports/hands.ts";
 import {
   type ExecRequest,
   type ExecResult,
@@ -32,6 +33,7 @@ export interface AgentSandboxOptions {
   readonly closed: Promise<string>;
   /** Ends the sandbox; resolves when all processes are gone. */
   readonly end: () => Promise<void>;
+  readonly takeEgress: () => readonly EgressRecord[];
 }
 
 /** A sandbox whose inside is `agent.pl`, however it was launched. */
@@ -41,6 +43,7 @@ export class AgentSandbox implements Sandbox {
   readonly #connection: AgentConnection;
   readonly #answerMs: number;
   readonly #end: () => Promise<void>;
+  readonly takeEgress: () => readonly EgressRecord[];
   /** The end of the last command that was asked for. Never rejects. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -50,6 +53,7 @@ export class AgentSandbox implements Sandbox {
     this.#connection = options.connection;
     this.#answerMs = options.answerMs;
     this.#end = options.end;
+    this.takeEgress = options.takeEgress;
   }
 
   async exec(

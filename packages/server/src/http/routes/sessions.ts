@@ -20,6 +20,7 @@ import {
 } from "../../app/sessions-resources.ts";
 import { updateSession } from "../../app/sessions-update.ts";
 import type { SkillReferences } from "../../app/skill-references.ts";
+import type { NetworkSetting } from "../../core/egress/sandbox-network.ts";
 import type { SecretBox } from "../../core/ports/secret-box.ts";
 import type { Store } from "../../core/ports/store.ts";
 import type { PriceList } from "../../core/pricing/price-list.ts";
@@ -38,18 +39,21 @@ export interface SessionRouteOptions {
   readonly now: () => string;
   readonly skillReferences: SkillReferences;
   readonly prices: PriceList;
+  /** See `AppDeps`. */
+  readonly networkSetting?: NetworkSetting | undefined;
   /** See `AppDeps.wakeDisposer`. */
   readonly wakeDisposer: () => void;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
-  const { store, write, now, secretBox, skillReferences, prices } = options;
+  const { store, write, now, secretBox, skillReferences, prices, networkSetting } = options;
   return new Hono<AppEnv>()
     .post("/v1/sessions", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionCreateParams);
       const { workspaceId } = c.get("principal");
-      const request = { workspaceId, params: value, secretBox, skillReferences, prices };
+      const given = { secretBox, skillReferences, prices, networkSetting };
+      const request = { workspaceId, params: value, ...given };
       return await write(c, (tx) => createSession(tx, request), bytes);
     })
     .get("/v1/sessions", async (c) => {

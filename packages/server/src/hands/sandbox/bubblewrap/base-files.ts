@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Files of the sandboxes' own `/etc`. No name of the host's users, no resolver, no secret. */
+/** Files of the sandboxes' own `/etc`. No name of the host's users, none of its resolvers, no secret. */
 const FILES: Readonly<Record<string, string>> = {
   passwd: [
     "root:x:0:0:root:/root:/usr/sbin/nologin",
@@ -21,7 +21,8 @@ const FILES: Readonly<Record<string, string>> = {
   group: "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n",
   hosts: "127.0.0.1 localhost sandbox\n::1 localhost\n",
   hostname: "sandbox\n",
-  "resolv.conf": "",
+  // Served by the sandbox's way out; without one nobody is there, and it is known at once.
+  "resolv.conf": "nameserver 127.0.0.53\noptions timeout:3 attempts:2\n",
   "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
   shells: "/bin/sh\n/bin/bash\n",
 };

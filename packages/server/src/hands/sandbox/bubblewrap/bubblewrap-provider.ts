@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { SandboxNetwork } from "../../../core/ports/hands.ts";
 import {
   type ProvisionRequest,
   type Sandbox,
@@ -11,6 +12,9 @@ import {
 } from "../../../core/ports/sandbox.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
 import { checkpointMount, restoreCheckpoint } from "../../checkpoints/restore-checkpoint.ts";
+import { HandLedgers } from "../../egress/hand-ledgers.ts";
+import { SandboxExit } from "../../egress/sandbox-exit.ts";
+import type { WayOutOptions } from "../../egress/way-out.ts";
 import { SkillCache } from "../../skills/skill-cache.ts";
 import { makeSkillTree } from "../../skills/skill-tree.ts";
 import type { AgentSandbox } from "../agent-sandbox.ts";
@@ -46,6 +50,8 @@ export interface BubblewrapProviderOptions {
   /** The folder of `agent.pl` and `launch.pl`; by default the one in the sources. */
   readonly agentFolder?: string;
   readonly limits?: Partial<SandboxLimits>;
+  /** What may be dialled for sandboxes that have a network; without it they are refused. */
+  readonly egress?: Pick<WayOutOptions, "guard" | "connect" | "limits">;
   /** An agent that needs longer for anything but a command is taken for lost, and its sandbox ended. */
   readonly answerMs?: number;
   /** Hears of what went wrong without anybody waiting for it. */
@@ -60,12 +66,20 @@ const DEFAULT_LIMITS: SandboxLimits = {
 const READY_MS = 20_000;
 /** An agent answers within milliseconds; but a machine may be busy and a disk slow. */
 const ANSWER_MS = 20_000;
+/** For documentation (RFC 5737): nobody has it, and it is never dialled. */
+const PROBED_ADDRESS = "192.0.2.1";
 const END_EARLIER_MS = 15_000;
 
 /** What all sandboxes share, made once in a process. */
 interface Prepared {
   readonly seccomp: Uint8Array;
   readonly base: BaseFolders;
+}
+
+interface LaunchShape {
+  readonly trees: Pick<ShownFolders, "uploads" | "skills">;
+  readonly uid: number | undefined;
+  readonly hasExit: boolean;
 }
 
 /** Sandboxes by bubblewrap on this machine. To be used by the main thread of one process per folder. */
@@ -77,6 +91,7 @@ export class BubblewrapProvider implements SandboxProvider {
   readonly #agentFolder: string;
   readonly #uids: HostUids;
   readonly #skills: SkillCache;
+  readonly #ledgers = new HandLedgers();
   readonly #live = new Map<string, AgentSandbox>();
   /** One provision, disposal or reaping of a hand at a time. */
   readonly #turns = new Map<string, Promise<unknown>>();
@@ -96,24 +111,11 @@ export class BubblewrapProvider implements SandboxProvider {
   }
 
   async capabilities(signal: AbortSignal): Promise<SandboxCapabilities> {
-    const handId = `probe-${randomBytes(8).toString("hex")}`;
-    const recipe = {
-      provider: "bubblewrap",
-      base: { type: "host" },
-      mounts: [],
-      network: { type: "none" },
-    } as const;
-    try {
-      const sandbox = await this.provision({ workspaceId: "probe", handId, recipe }, signal);
+    await this.#probe({ type: "none" }, signal, async (sandbox) => {
       const request = { command: "exit 7", timeoutMs: READY_MS };
       const { exitCode } = await sandbox.exec(request, () => undefined, signal);
       if (exitCode !== 7) throw new SandboxUnavailableError("bash does not run in a sandbox");
-    } catch (error) {
-      if (!(error instanceof SandboxGoneError)) throw error;
-      throw new SandboxUnavailableError(error.message, { cause: error });
-    } finally {
-      await this.dispose(handId);
-    }
+    });
     return {
       provider: "bubblewrap",
       mode: this.#mode,
@@ -121,7 +123,46 @@ export class BubblewrapProvider implements SandboxProvider {
       cpuLimit: false,
       processLimit: true,
       diskLimit: false,
+      transparentEgress: await this.#hasTransparentEgress(signal),
     };
+  }
+
+  /** Whether a program that knows of no proxy meets the way out, here where nothing is allowed. */
+  async #hasTransparentEgress(signal: AbortSignal): Promise<boolean> {
+    if (this.#options.egress === undefined) return false;
+    try {
+      return await this.#probe({ type: "limited", hosts: [] }, signal, async (sandbox) => {
+        const command = `exec 3<>/dev/tcp/${PROBED_ADDRESS}/9`;
+        await sandbox.exec({ command, timeoutMs: READY_MS }, () => undefined, signal);
+        return sandbox.takeEgress().some(({ host }) => host === PROBED_ADDRESS);
+      });
+    } catch (error) {
+      if (!(error instanceof SandboxUnavailableError) || signal.aborted) throw error;
+      this.#options.onWarning?.("sandboxes can have no network here", error);
+      return false;
+    }
+  }
+
+  async #probe<T>(
+    network: SandboxNetwork,
+    signal: AbortSignal,
+    use: (sandbox: Sandbox) => Promise<T>,
+  ): Promise<T> {
+    const handId = `probe-${randomBytes(8).toString("hex")}`;
+    const recipe = {
+      provider: "bubblewrap",
+      base: { type: "host" },
+      mounts: [],
+      network,
+    } as const;
+    try {
+      return await use(await this.provision({ workspaceId: "probe", handId, recipe }, signal));
+    } catch (error) {
+      if (!(error instanceof SandboxGoneError)) throw error;
+      throw new SandboxUnavailableError(error.message, { cause: error });
+    } finally {
+      await this.dispose(handId);
+    }
   }
 
   provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
@@ -159,6 +200,7 @@ export class BubblewrapProvider implements SandboxProvider {
     await this.#inTurn(handId, async () => {
       const folder = new HandFolder(this.#handsFolder, handId);
       await this.#endLive(handId);
+      this.#ledgers.forget(handId);
       if (!existsSync(folder.path)) return;
       await this.#endEarlier(folder.path);
       const uid = ownerOf(folder.workspace);
@@ -181,14 +223,17 @@ export class BubblewrapProvider implements SandboxProvider {
     const uid = this.#mode === "root" ? this.#uids.claim(handId, folder.writable) : undefined;
     if (uid === undefined) folder.checkOwner();
     const trees = await this.#trees(request, folder, uid !== undefined);
-    const launch = this.#launch(prepared, folder, trees, uid);
+    const egress = this.#egressOf(request);
+    const launch = this.#launch(prepared, folder, { trees, uid, hasExit: egress !== undefined });
     failPoint("hands.provision.after_folder");
     const process = await SandboxProcess.start(launch, signal);
     failPoint("hands.provision.after_launch");
+    const { listeners } = process;
     const options = {
       handId,
       handFolder: folder.path,
       process,
+      exit: egress && listeners && new SandboxExit({ ...egress, listeners }),
       answerMs: this.#options.answerMs ?? ANSWER_MS,
       onWarning: this.#options.onWarning,
     };
@@ -207,6 +252,25 @@ export class BubblewrapProvider implements SandboxProvider {
       throw error;
     }
     return sandbox;
+  }
+
+  /** Undefined for a sandbox without a network, which has no way out either. */
+  #egressOf({ handId, recipe: { network } }: ProvisionRequest): WayOutOptions | undefined {
+    if (network.type === "none") return undefined;
+    const { egress } = this.#options;
+    if (egress === undefined) {
+      throw new SandboxUnavailableError(
+        "the session was made with a network and sandboxes are to have none (DROVER_SANDBOX_NETWORK)",
+      );
+    }
+    const { guard, connect, limits } = egress;
+    return {
+      guard,
+      network,
+      ledger: this.#ledgers.of(handId),
+      ...(connect !== undefined && { connect }),
+      ...(limits !== undefined && { limits }),
+    };
   }
 
   /** The folders of what is mounted, made anew or as an earlier sandbox of the hand had them. */
@@ -240,12 +304,7 @@ export class BubblewrapProvider implements SandboxProvider {
     if (this.#live.get(sandbox.handId) === sandbox) this.#live.delete(sandbox.handId);
   }
 
-  #launch(
-    prepared: Prepared,
-    folder: HandFolder,
-    trees: Pick<ShownFolders, "uploads" | "skills">,
-    uid: number | undefined,
-  ): Launch {
+  #launch(prepared: Prepared, folder: HandFolder, { trees, uid, hasExit }: LaunchShape): Launch {
     const limits = { ...DEFAULT_LIMITS, ...this.#options.limits };
     const { launcherOptions, folders } = launcherPlan(uid, folder.stage, {
       workspace: folder.workspace,
@@ -262,7 +321,8 @@ export class BubblewrapProvider implements SandboxProvider {
       launcher: join(this.#agentFolder, "launch.pl"),
       launcherOptions,
       bwrapPath: this.#options.bwrapPath ?? "/usr/bin/bwrap",
-      bwrapArguments: bwrapArguments(folders),
+      bwrapArguments: bwrapArguments(folders, hasExit),
+      hasExit,
       seccompFilter: prepared.seccomp,
       command: agentCommand(limits, record.launch_id),
     };

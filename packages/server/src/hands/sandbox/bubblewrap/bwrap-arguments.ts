@@ -42,11 +42,13 @@ export interface ShownFolders {
 
 /**
  * bubblewrap's arguments (NUL separated, for `--args`): own namespaces of every kind, a network with
- * only `lo` in it, no capability, nothing of the host but its programs, read-only.
+ * only `lo` in it, no capability, nothing of the host but its programs, read-only. With a way out the
+ * network is the one that the launcher made.
  */
-export function bwrapArguments(folders: ShownFolders): Buffer {
+export function bwrapArguments(folders: ShownFolders, hasExit: boolean): Buffer {
   const options = [
-    ...["--unshare-all", "--unshare-user", "--disable-userns"],
+    ...["--unshare-all", ...(hasExit ? ["--share-net"] : [])],
+    ...["--unshare-user", "--disable-userns"],
     ...["--uid", "1000", "--gid", "1000", "--hostname", "sandbox", "--cap-drop", "ALL"],
     ...["--die-with-parent", "--new-session", "--seccomp", "3", "--json-status-fd", "5"],
     "--clearenv",

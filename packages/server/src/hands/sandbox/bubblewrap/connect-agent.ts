@@ -1,5 +1,6 @@
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
+import type { SandboxExit } from "../../egress/sandbox-exit.ts";
 import { AgentConnection } from "../agent-connection.ts";
 import { AgentSandbox } from "../agent-sandbox.ts";
 import { forgetRecord, saveRecord } from "./process-record.ts";
@@ -11,6 +12,8 @@ export interface ConnectOptions {
   readonly handId: string;
   readonly handFolder: string;
   readonly process: SandboxProcess;
+  /** Its way out, if it has one; ends with it. */
+  readonly exit: SandboxExit | undefined;
   readonly answerMs: number;
   readonly onWarning: ((message: string, error: unknown) => void) | undefined;
 }
@@ -29,6 +32,7 @@ export async function connectAgent(
     saveRecord(options.handFolder, process.record);
     failPoint("hands.provision.after_record");
   } catch (error) {
+    options.exit?.close();
     await process.end();
     throw error;
   }
@@ -50,7 +54,7 @@ export async function connectAgent(
   }
 }
 
-function wire({ handId, handFolder, process, answerMs, onWarning }: ConnectOptions): {
+function wire({ handId, handFolder, process, exit, answerMs, onWarning }: ConnectOptions): {
   connection: AgentConnection;
   sandbox: AgentSandbox;
 } {
@@ -62,6 +66,7 @@ function wire({ handId, handFolder, process, answerMs, onWarning }: ConnectOptio
   });
   const closed = process.exited.then(async (why) => {
     because ??= `it ended by itself: ${why}`;
+    exit?.close();
     connection.end(because);
     await process.end();
     forgetRecord(handFolder, process.record);
@@ -74,6 +79,7 @@ function wire({ handId, handFolder, process, answerMs, onWarning }: ConnectOptio
     await process.end();
     await closed;
   };
-  const sandbox = new AgentSandbox({ handId, connection, answerMs, closed, end });
+  const takeEgress = () => exit?.takeEgress() ?? [];
+  const sandbox = new AgentSandbox({ handId, connection, answerMs, closed, end, takeEgress });
   return { connection, sandbox };
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Duplex, type Readable, type Writable } from "node:stream";
 import { isMainThread } from "node:worker_threads";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import type { ExitListeners } from "../../egress/sandbox-exit.ts";
 import {
   endRecorded,
   forgetRecord,
@@ -10,6 +11,7 @@ import {
   saveRecord,
 } from "./process-record.ts";
 import { endProcess, identify } from "./process-table.ts";
+import { ReceivedListeners } from "./receive-listeners.ts";
 import { explainFailure } from "./unavailable.ts";
 
 const STATUS_BYTES_MAX = 65_536;
@@ -18,6 +20,7 @@ const END_MS = 15_000;
 const SECCOMP_FD = 3;
 const ARGUMENTS_FD = 4;
 const STATUS_FD = 5;
+const CHANNEL_FD = 6;
 
 /** In the first line of what `--json-status-fd` gives. */
 const CHILD_PID = /"child-pid": *(\d+)/;
@@ -35,6 +38,15 @@ export interface Launch {
   readonly seccompFilter: Uint8Array;
   /** Its last argument is the id of the launch. */
   readonly command: readonly string[];
+  /** True for a network whose only way out this process serves. */
+  readonly hasExit: boolean;
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly record: ProcessRecord;
+  readonly exited: Promise<string>;
+  readonly listeners: ExitListeners | undefined;
 }
 
 /** bubblewrap and all that runs in it. */
@@ -45,6 +57,8 @@ export class SandboxProcess {
   readonly record: ProcessRecord;
   /** Resolves with the reason when bubblewrap has ended; processes of the sandbox may be ending still. */
   readonly exited: Promise<string>;
+  /** To be served at once and closed when it has exited; undefined without a way out. */
+  readonly listeners: ExitListeners | undefined;
 
   /**
    * Starts one and resolves when its namespaces exist; nothing of the agent's has been asked for yet.
@@ -60,28 +74,40 @@ export class SandboxProcess {
     saveRecord(launch.handFolder, launch.record);
     const child = spawnLauncher(launch);
     const exited = exitOf(child);
+    const received = new ReceivedListeners(child);
     try {
       feed(child, SECCOMP_FD, launch.seccompFilter);
       feed(child, ARGUMENTS_FD, launch.bwrapArguments);
       const pid = await childPid(child, signal);
       const first = pid === undefined ? undefined : identify(pid);
-      if (first) return new SandboxProcess(child, { ...launch.record, ...first }, exited);
+      const listeners = first && launch.hasExit ? received.take() : undefined;
+      if (first && (listeners !== undefined || !launch.hasExit)) {
+        return new SandboxProcess({
+          child,
+          record: { ...launch.record, ...first },
+          exited,
+          listeners,
+        });
+      }
     } catch (error) {
+      received.close();
       await endHalfMade(child, launch);
       await exited;
       throw error;
     }
+    received.close();
     await endHalfMade(child, launch);
     throw explainFailure(await exited);
   }
 
-  private constructor(child: ChildProcess, record: ProcessRecord, exited: Promise<string>) {
+  private constructor({ child, record, exited, listeners }: Started) {
     const { stdin, stdout } = child;
     if (!stdin || !stdout) throw new Error("the launcher has no pipes");
     this.stdin = stdin;
     this.stdout = stdout;
     this.record = record;
     this.exited = exited;
+    this.listeners = listeners;
   }
 
   /** Kills everything inside; resolves when it is gone. Rejects if it does not go. */
@@ -99,12 +125,13 @@ async function endHalfMade(child: ChildProcess, { handFolder, record }: Launch):
 }
 
 function spawnLauncher(launch: Launch): ChildProcess {
-  const { launcherOptions, bwrapPath, command } = launch;
+  const { launcherOptions, bwrapPath, command, hasExit } = launch;
   return spawn(
     launch.perlPath,
     [
       launch.launcher,
       ...["--parent", String(process.pid)],
+      ...(hasExit ? ["--exit", String(CHANNEL_FD)] : []),
       ...launcherOptions,
       "--",
       ...[bwrapPath, "--args", String(ARGUMENTS_FD), "--", ...command],
@@ -115,7 +142,7 @@ function spawnLauncher(launch: Launch): ChildProcess {
       cwd: "/",
       // Away from the terminal's process group: Ctrl-C is for the hands, who end their sandboxes.
       detached: true,
-      stdio: ["pipe", "pipe", "pipe", "pipe", "pipe", "pipe"],
+      stdio: [...Array<"pipe">(CHANNEL_FD).fill("pipe"), ...(hasExit ? (["ipc"] as const) : [])],
     },
   );
 }

@@ -19,6 +19,16 @@ const EXPLANATIONS: readonly Explanation[] = [
     message: "bubblewrap is too old: version 0.8 or newer is needed",
   },
   {
+    pattern: /drover-launch: network: unshare/,
+    message:
+      "this machine does not let an unprivileged user make a network for a sandbox: allow user namespaces (`sysctl kernel.apparmor_restrict_unprivileged_userns=0`, `user.max_user_namespaces` above 0), or run the server as root",
+  },
+  {
+    pattern: /drover-launch: network: (?:rules|transparent): /,
+    message:
+      "a sandbox cannot have a network here, because the kernel does not lead its connections into a proxy: it needs nftables with TPROXY (`modprobe nft_tproxy`); with DROVER_SANDBOX_NETWORK=none sessions are made without",
+  },
+  {
     pattern: /uid map: Permission denied|Failed RTM_NEWADDR/,
     message:
       "AppArmor does not let bubblewrap make user namespaces: run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or give /usr/bin/bwrap an AppArmor profile with `userns,`",

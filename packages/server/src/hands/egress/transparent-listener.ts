@@ -1,0 +1,34 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { isStandIn, type StandInAddresses } from "./stand-in-addresses.ts";
+import type { WayOut } from "./way-out.ts";
+
+const LOOPBACK = /^127\.|^::1$/;
+
+/**
+ * Serves connections of programs that know of no proxy: their own address here is the one that they meant
+ * to reach. What is not permitted is reset.
+ */
+export function transparentListener(wayOut: WayOut, standIns: StandInAddresses): Server {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true });
+  server.maxConnections = wayOut.limits.connections;
+  server.on("connection", (client) => void serve(client, wayOut, standIns));
+  server.on("drop", () => wayOut.refused("*", null, "too many connections at a time"));
+  return server;
+}
+
+async function serve(client: Socket, wayOut: WayOut, standIns: StandInAddresses): Promise<void> {
+  wayOut.entered(client);
+  const { localAddress, localPort } = client;
+  // It is gone already.
+  if (localAddress === undefined || localPort === undefined) return void client.destroy();
+  const address = localAddress.replace(/^::ffff:(?=\d+\.)/, "");
+  const host = isStandIn(address) ? standIns.nameOf(address) : address;
+  if (host === undefined || LOOPBACK.test(address)) {
+    wayOut.refused(address, localPort, "an address of the sandbox itself");
+    return void client.resetAndDestroy();
+  }
+  const opened = await wayOut.open(host, localPort);
+  if (opened.type !== "connected") return void client.resetAndDestroy();
+  if (client.destroyed) return void opened.socket.destroy();
+  await wayOut.relay(client, opened.socket);
+}
