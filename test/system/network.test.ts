@@ -1,5 +1,4 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { BetaCloudConfigParams } from "@anthropic-ai/sdk/resources/beta/environments";
 import { answer, toolCall } from "@drover/testing";
@@ -10,9 +9,13 @@ import { useWorld } from "./support/world.ts";
 
 const world = useWorld();
 
-/** Connects with the shell's own means; says `reached` or why not, within seconds. */
+/**
+ * Connects with the shell's own means and waits for a word; says `reached` or why not, within seconds. That
+ * a connection is made says nothing: the sandbox's way out takes each and resets it then.
+ */
 function knock(host: string, port: number) {
-  const command = `timeout 5 bash -c 'exec 3<>/dev/tcp/${host}/${port} && echo reached' 2>&1; true`;
+  const ask = "printf GET >&3 && read -t 4 -n 1 answer <&3 && echo reached";
+  const command = `timeout 5 bash -c 'exec 3<>/dev/tcp/${host}/${port} && ${ask}' 2>&1; true`;
   return toolCall("bash", { command });
 }
 
@@ -54,7 +57,7 @@ test.each(PLACES)("%s reaches nothing that listens on the host", async (_, envir
 test("the check above can fail: a listener inside of the sandbox is reached", async () => {
   const talk = await Conversation.open(world());
   const serve =
-    "perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(LocalAddr => q(127.0.0.1), LocalPort => 4321, Listen => 1); print qq(up\\n); open(my $f, q(>), q(up)); close $f; my $c = $s->accept' & until [ -e up ]; do :; done";
+    "perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(LocalAddr => q(127.0.0.1), LocalPort => 4321, Listen => 1); print qq(up\\n); open(my $f, q(>), q(up)); close $f; my $c = $s->accept; print $c qq(hello)' & until [ -e up ]; do :; done";
   await talk.say(
     script(answer(toolCall("bash", { command: serve }), knock("127.0.0.1", 4321)), answer("done")),
   );
@@ -70,8 +73,11 @@ test("the only network of a sandbox is its own loopback, and it shares no socket
 });
 
 async function listenOn(host: string, visits: string[]): Promise<number> {
-  const server: Server = createServer((_, response) => response.end());
-  server.on("connection", () => visits.push(host));
+  const server: Server = createServer();
+  server.on("connection", (socket) => {
+    visits.push(host);
+    socket.end("hello");
+  });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   onTestFinished(() => {
     server.close();

@@ -55,7 +55,7 @@ async function publish(data: string, server: ChildProcess, hands: ChildProcess):
     pid_start: await processStart(hands.pid ?? 0),
     address: { type: "port", port: 1 },
     token: "t".repeat(32),
-    protocol: 1,
+    protocol: 2,
   });
 }
 

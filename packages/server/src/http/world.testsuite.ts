@@ -75,6 +75,7 @@ export async function openWorld({
   streamLimits?: Partial<StreamLimits>;
   installedSkills?: readonly InstalledSkill[];
   filesBytesMax?: number;
+  networkSetting?: "environment" | "none";
   egress?: Egress;
   askModel?: AppDeps["askModel"];
   checkpoints?: AppDeps["checkpoints"];

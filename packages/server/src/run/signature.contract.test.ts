@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { BARE_POLICIES, DEFAULT_POLICIES, type Policies } from "../core/harness/policies.ts";
+import type { MemoryToolAnswer } from "../hands/fake/memory-hands.ts";
 import { type BrainWorld, createBrainWorld, TWO_TOOLS } from "../testing/brain.ts";
 import { brokenLogRules, comparableLog } from "../testing/log-rules.ts";
 
@@ -7,8 +8,25 @@ const world = (policies: Policies) =>
   createBrainWorld({
     script: TWO_TOOLS,
     policies,
-    tools: { read: () => "content of a", write: () => "wrote 1 bytes to b" },
+    tools: { read: () => "content of a", write: () => WROTE },
   });
+
+/** Over the network, as far as the log can tell. */
+const WROTE = {
+  content: [{ type: "text", text: "wrote 1 bytes to b" }],
+  egress: [
+    {
+      host: "api.test",
+      port: 443,
+      verdict: "allowed",
+      reason: null,
+      connections: 1,
+      bytes_up: 10,
+      bytes_down: 20,
+      ms: 3,
+    },
+  ],
+} satisfies MemoryToolAnswer;
 
 /** Runs the scenario once without dying, for its log and the number of steps at which one can die. */
 async function undisturbed(policies: Policies) {
@@ -50,6 +68,7 @@ describe.each([
       "drover.call_started",
       "agent.tool_result",
       "agent.tool_result",
+      "drover.egress",
       "span.model_request_start",
       "agent.message",
       "span.model_request_end",

@@ -9,6 +9,7 @@ import {
   userMessage,
 } from "../../testing/logs.ts";
 import { testSession } from "../../testing/session.ts";
+import type { SandboxNetwork } from "../ports/hands.ts";
 import { modelRequest } from "./model-request.ts";
 import { BARE_POLICIES, DEFAULT_POLICIES } from "./policies.ts";
 
@@ -29,6 +30,18 @@ test("the agent's own prompt stands after what the sandbox is", () => {
   expect(system[0]?.["text"]).toContain("The sandbox has no network");
   expect(system[1]).toMatchObject(text("Be brief."));
   expect(messages).toMatchObject([{ role: "user", content: [text("hello")] }]);
+});
+
+test("the model is told whom its sandbox can speak to", () => {
+  const told = (network: SandboxNetwork) => {
+    const session = testSession({});
+    const { system } = request({ ...session, recipe: { ...session.recipe, network } });
+    return String(system[0]?.["text"]);
+  };
+  expect(told({ type: "unrestricted" })).toContain("every host of the public internet");
+  const hosts = Array.from({ length: 50 }, (_, index) => `host${index}.test`);
+  expect(told({ type: "limited", hosts })).toMatch(/only these hosts: host0.test, .* and 10 more/);
+  expect(told({ type: "limited", hosts: [] })).toContain("reaches no host");
 });
 
 test("an agent without tools is told of no sandbox, and one without a prompt of nothing else", () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { FileMount, Mount } from "./hands.ts";
+import type { FileMount, Mount, SandboxNetwork } from "./hands.ts";
 import {
   type ExecRequest,
   type ExecResult,
@@ -499,6 +499,7 @@ const SURVIVORS =
 interface StartOptions {
   readonly hand?: string;
   readonly mounts?: readonly Mount[];
+  readonly network?: SandboxNetwork;
   readonly signal?: AbortSignal;
 }
 
@@ -546,7 +547,12 @@ export class Box implements AsyncDisposable {
 /** Makes a sandbox for a test, which disposes of its hand. */
 export async function startOn(
   provider: SandboxProvider,
-  { hand = newHand(), mounts = [], signal = never() }: StartOptions = {},
+  {
+    hand = newHand(),
+    mounts = [],
+    network = { type: "none" },
+    signal = never(),
+  }: StartOptions = {},
 ): Promise<Box> {
   const sandbox = await provider.provision(
     {
@@ -556,7 +562,7 @@ export async function startOn(
         provider: "bubblewrap",
         base: { type: "host" },
         mounts,
-        network: { type: "none" },
+        network,
       },
     },
     signal,

@@ -5,10 +5,13 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
 import { FAIL_POINTS, type FailPointPlan } from "../../lib/fail-point.ts";
+import { systemClock } from "../../lib/system-clock.ts";
 import { handsSpawner } from "../../serve/spawn-hands.ts";
 import { makeCall } from "../fake/make-call.ts";
 import type { MarkingHandsOptions } from "../fake/marking-hands-main.ts";
 import { type MarkingWorld, markingHandsArgs, openMarkingWorld } from "../fake/marking-world.ts";
+import { LocalHands } from "./hands-client.ts";
+import { readHandsFile, writeHandsFile } from "./hands-file.ts";
 
 // The contract itself is run on real sandboxes, by `hands.contract.test.ts`; here is what is beyond it.
 
@@ -48,6 +51,24 @@ test("ends a call at its ceiling though no brain is alive", async () => {
   await using world = await openMarkingWorld(spawner({ times: { callMs: 200 } }));
   const call = await begin(world, "endless");
   expect(await world.hands.execute(call, never())).toMatchObject({ is_error: true });
+});
+
+test("refuses hands that let sandboxes reach something else, until those are ended", async () => {
+  await using world = await openMarkingWorld(spawner());
+  await world.hands.locate("hand_1", never());
+  const { dataDir } = world;
+  await using stack = new AsyncDisposableStack();
+  const brain = stack.adopt(
+    new LocalHands({ dataDir, start: spawner()(dataDir), clock: systemClock, network: "[]" }),
+    (hands) => hands.close(),
+  );
+  await expect(brain.locate("hand_1", never())).rejects.toThrow(
+    /other settings.*drover stop --hands/,
+  );
+  const file = await readHandsFile(dataDir);
+  if (file === undefined) throw new Error("no hands");
+  await writeHandsFile(dataDir, { ...file, network: "[]" });
+  expect(await brain.locate("hand_1", never())).toMatchObject({ hands_boot: file.boot });
 });
 
 test("says what hands said that could not start", async () => {

@@ -29,6 +29,22 @@ test("gives what the tool gave, its running output and the files it left", async
   expect(Buffer.from(record.output.read(0, 100).bytes).toString()).toBe("running");
 });
 
+test("tells with a result whom the sandbox spoke to, also of one that died meanwhile", async () => {
+  const decision = { host: "a.test", port: 443, verdict: "allowed", reason: null } as const;
+  const told = { ...decision, connections: 1, bytes_up: 2, bytes_down: 3, ms: 4 };
+  const world = open(async (_sandbox, { name }) => {
+    const sandbox = world.provider.sandboxes[0];
+    sandbox?.egress.push(told);
+    if (sandbox?.files.size === 0) return answer(name);
+    sandbox?.die("killed by signal 9");
+    throw new SandboxGoneError("killed by signal 9");
+  });
+  expect(await world.runner.run(world.record())).toMatchObject({ egress: [told] });
+  world.provider.sandboxes[0]?.put("/x", "");
+  const outcome = await world.runner.run(world.record("sevt_2"));
+  expect(outcome).toMatchObject({ is_error: true, egress: [told] });
+});
+
 test("says that the outcome is unknown when the sandbox dies under a call; the next gets a new one", async () => {
   const world = open(async (sandbox) => {
     if (sandbox !== world.provider.sandboxes[0]) return answer("again");

@@ -28,7 +28,7 @@ test("publishes how to find it, for its owner only", async () => {
     pid_start: await processStart(child.pid ?? 0),
     address: { type: "socket", path: join(dataDir, "hands.sock") },
     token: expect.stringMatching(/^.{43}$/),
-    protocol: 1,
+    protocol: 2,
   });
   expect(await modeOf(handsFilePath(dataDir))).toBe(0o600);
   expect(await modeOf(join(dataDir, "hands.sock"))).toBe(0o600);
@@ -121,7 +121,7 @@ test("speaks only to those who have its token and its protocol", async () => {
   const { file } = await startHands({ dataDir });
   const port = file.address.type === "port" ? file.address.port : 0;
   const ask = async (path: string, init: RequestInit = {}) => {
-    const headers = { authorization: `Bearer ${file.token}`, "drover-hands-protocol": "1" };
+    const headers = { authorization: `Bearer ${file.token}`, "drover-hands-protocol": "2" };
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       ...init,
       headers: { ...headers, ...(init.headers as Record<string, string>) },
@@ -133,7 +133,7 @@ test("speaks only to those who have its token and its protocol", async () => {
   expect(await ask("/v1/boot")).toEqual([200, undefined]);
   expect(await ask("/v1/boot", { headers: { authorization: "" } })).toEqual([401, "token"]);
   expect(await ask("/v1/boot", { headers: { authorization: "Bearer x" } })).toEqual([401, "token"]);
-  expect(await ask("/v1/boot", { headers: { "drover-hands-protocol": "2" } })).toEqual([
+  expect(await ask("/v1/boot", { headers: { "drover-hands-protocol": "1" } })).toEqual([
     400,
     "protocol",
   ]);
@@ -202,7 +202,7 @@ test("stands what a broken client sends", async () => {
     "PUT /v1/calls/sevt_1 HTTP/1.1",
     "host: hands",
     `authorization: Bearer ${file.token}`,
-    "drover-hands-protocol: 1",
+    "drover-hands-protocol: 2",
     "content-length: 100",
     "",
     '{"half":',

@@ -107,7 +107,7 @@ describe("create", () => {
     expect(session?.recipe).toEqual({
       provider: "bubblewrap",
       base: { type: "host" },
-      network: { type: "none" },
+      network: { type: "unrestricted" },
       mounts: paths.map((mount_path) => ({
         type: "file",
         mount_path,

@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
+import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
@@ -12,7 +13,9 @@ process.umask(0o077);
 // The launcher of this mode needs root; the other one is proved by `bubblewrap-rootless`.
 describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testSandboxes("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
-  testEscapes("root");
+  testNetworks("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
+  testEscapes("root", { type: "none" });
+  testEscapes("root", { type: "unrestricted" });
   testCrashes("root");
   testLaunches("root");
   testSkills("root");

@@ -1,4 +1,5 @@
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
+import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
@@ -16,7 +17,9 @@ if (process.getuid?.() === 0) {
 }
 
 testSandboxes("bubblewrap as an unprivileged user", openBubblewrapWorld);
-testEscapes("rootless");
+testNetworks("bubblewrap as an unprivileged user", openBubblewrapWorld);
+testEscapes("rootless", { type: "none" });
+testEscapes("rootless", { type: "unrestricted" });
 testCrashes("rootless");
 testLaunches("rootless");
 testSkills("rootless");

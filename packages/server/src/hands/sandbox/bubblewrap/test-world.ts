@@ -3,11 +3,12 @@ import { chmod, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SkillMount } from "../../../core/ports/hands.ts";
-import type { SandboxWorld } from "../../../core/ports/sandbox.testsuite.ts";
+import type { NetworkWorld } from "../../../core/ports/sandbox-network.testsuite.ts";
+import { Outside } from "../../egress/outside.testsuite.ts";
 import { BubblewrapProvider } from "./bubblewrap-provider.ts";
 import { removeFolder } from "./remove-folder.ts";
 
-export interface BubblewrapWorld extends SandboxWorld {
+export interface BubblewrapWorld extends NetworkWorld {
   readonly folder: string;
   /** Stores an archive and gives a mount of it. */
   skill(name: string, zip: Uint8Array): Promise<SkillMount>;
@@ -18,13 +19,21 @@ export async function openBubblewrapWorld(): Promise<BubblewrapWorld> {
   const folder = await mkdtemp(join(tmpdir(), "drover-sandbox-"));
   await chmod(folder, 0o700);
   const blobPath = (_workspaceId: string, sha256: string) => join(folder, sha256);
+  const outside = new Outside();
   const warnings: string[] = [];
   const onWarning = (message: string) => warnings.push(message);
   const open = () =>
-    new BubblewrapProvider({ dataFolder: folder, blobPath, onWarning, answerMs: 3_000 });
+    new BubblewrapProvider({
+      dataFolder: folder,
+      blobPath,
+      egress: outside,
+      onWarning,
+      answerMs: 3_000,
+    });
   const provider = open();
   return {
     folder,
+    outside,
     provider,
     another: open,
     async mount(mount_path, content) {
@@ -47,6 +56,7 @@ export async function openBubblewrapWorld(): Promise<BubblewrapWorld> {
     async [Symbol.asyncDispose]() {
       await open().reap();
       await removeFolder(folder, []);
+      await outside[Symbol.asyncDispose]();
       if (warnings.length > 0) throw new Error(warnings.join("; "));
     },
   };
