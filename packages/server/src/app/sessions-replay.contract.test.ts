@@ -40,8 +40,11 @@ describe.each(recordedLogs())("$file", ({ log }) => {
     expect(requests.map(({ seq }) => seq)).toEqual(
       requests.map(({ seq }) => seq).toSorted((a, b) => a - b),
     );
-    for (const { context, seq } of requests) {
+    for (const [index, { context, seq }] of requests.entries()) {
       expect(context.every((event) => event.seq < seq)).toBe(true);
+      const isCompacted = context.some(({ type }) => type === "agent.thread_context_compacted");
+      const tools = JSON.stringify(brain.api.requests[index]?.body["tools"]);
+      expect(tools.includes('"session_events"')).toBe(isCompacted);
     }
     // Nothing of it is in the session: its log is what it was.
     expect(await brain.log(key)).toHaveLength(log.length);

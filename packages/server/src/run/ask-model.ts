@@ -2,6 +2,7 @@ import { modelRequest } from "../core/harness/model-request.ts";
 import type { ModelOutcome } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
+import { withLookBack } from "../core/tools/session-events.ts";
 import type { DriveDeps } from "./deps.ts";
 import { preparedRequest } from "./prepared-request.ts";
 
@@ -21,7 +22,10 @@ export async function askModel(
   { session, context }: { session: SessionRecord; context: readonly LogEvent[] },
   signal: AbortSignal,
 ): Promise<ModelOutcome> {
-  const tools = deps.toolsOf(session).map(({ definition }) => definition);
+  const { lookBack } = deps.policies;
+  const isCompacted = context.some(({ type }) => type === "agent.thread_context_compacted");
+  const offered = withLookBack(deps.toolsOf(session), lookBack, isCompacted);
+  const tools = offered.map(({ definition }) => definition);
   const request = modelRequest(session, context, tools, deps.policies);
   return await deps.model.respond(await preparedRequest(request, session, deps), NOBODY, signal);
 }
