@@ -18,6 +18,7 @@ import { derivedId, newId } from "../lib/new-id.ts";
 import { importedEvent } from "./imported-events.ts";
 import { assertContents, assertResources } from "./imported-session.ts";
 import { SessionFileReader } from "./session-file-reader.ts";
+import { assertBudgetable } from "./sessions-budget.ts";
 import {
   addEvents,
   type CopiedLog,
@@ -82,6 +83,7 @@ export async function importSession(
     const log = await importEvents(made, file);
     // Before what may be much is read.
     noteOf(made, log);
+    assertBudget(made, log);
     const sizes = await importContents(made, file);
     const { files, sha256 } = await file.filesAndEnd();
     assertContents(made.line, files, sizes);
@@ -230,6 +232,12 @@ async function finishImport(
   });
   if (closing !== undefined) await tx.events.appendReceipts(key, closing.drafts);
   return toSession(existing(await tx.sessions.find(key), key), tx.now);
+}
+
+/** As for a new session; one that is over asks no model any more. */
+function assertBudget({ options, session }: Import, { state }: CopiedLog): void {
+  if (state.budget === null || state.status === "terminated") return;
+  assertBudgetable(SessionAgent.parse(session.agent), options.prices);
 }
 
 /** Undefined for a session at rest whose sandbox was never used: it stays as it was. */

@@ -6,7 +6,13 @@ import { END_TURN, idleDrafts } from "../../core/harness/steps.ts";
 import { fold } from "../../core/session/fold.ts";
 import { newId } from "../../lib/new-id.ts";
 import { committed, responded, testDrafting, text, toolUse } from "../../testing/logs.ts";
-import { type Body, openHarness, openWorld, type World } from "../world.testsuite.ts";
+import {
+  type Body,
+  openHarness,
+  openWorld,
+  UNPRICED_MODEL,
+  type World,
+} from "../world.testsuite.ts";
 
 const LARGE = "\u0000é\ud800".repeat(23_000);
 
@@ -355,6 +361,35 @@ describe("an import", () => {
     expect((await there.request("GET", "/v1/sessions")).body.data).toEqual([]);
     expect((await there.request("GET", "/v1/files")).body.data).toEqual([]);
     expect((await imported(there, file, query)).status).toBe(200);
+  });
+
+  test("with a budget for a model without a price here is refused, unless the session is over", async () => {
+    const [here, there] = [await openWorld(), await openWorld()];
+    const budget = { type: "limit", max_list_cost: { amount: "5", currency: "USD" } };
+    const params = { ...(await here.prepare()), budget };
+    const { body: made } = await here.request("POST", "/v1/sessions", params);
+    const unpriced = (given: string) =>
+      changed(given, (lines) =>
+        lines.map((line) =>
+          line.startsWith('{"session"')
+            ? line.replace(/"model":\{"id":"[^"]+"/, `"model":{"id":"${UNPRICED_MODEL}"`)
+            : line,
+        ),
+      );
+    const given = await exported(here, made.id);
+    const query = await place(there);
+    const refused = await imported(there, unpriced(given), query);
+    expect([refused.status, refused.body.error.details]).toEqual([
+      400,
+      { error_code: "model_not_budgetable" },
+    ]);
+    expect(await leftBehind(there)).toEqual([]);
+    const taken = await imported(there, given, query);
+    expect([taken.status, taken.body.budget]).toEqual([200, budget]);
+    await here.request("POST", `/v1/sessions/${made.id}/archive`);
+    const over = unpriced(await exported(here, made.id));
+    const shown = await imported(there, over, `${query}&new_ids=true`);
+    expect([shown.status, shown.body.status]).toEqual([200, "terminated"]);
   });
 
   test("of a file with a line changed, left out or twice is refused by its hash", async () => {
