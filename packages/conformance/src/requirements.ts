@@ -30,6 +30,7 @@ import { skills } from "./requirements/skills.ts";
 import { streams } from "./requirements/streams.ts";
 import { transport } from "./requirements/transport.ts";
 import { vaults } from "./requirements/vaults.ts";
+import { webTools } from "./requirements/web-tools.ts";
 
 /** Every normative sentence of the contract, in the order of its sections. */
 export const REQUIREMENTS: readonly Requirement[] = [
@@ -37,6 +38,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...endpoints,
   ...agents,
   ...agentTools,
+  ...webTools,
   ...agentUpdates,
   ...multiagent,
   ...environments,

@@ -62,6 +62,7 @@ import { transport } from "./scenarios/transport.ts";
 import { transportAnswers } from "./scenarios/transport-answers.ts";
 import { transportLists } from "./scenarios/transport-lists.ts";
 import { vaults } from "./scenarios/vaults.ts";
+import { webTools } from "./scenarios/web-tools.ts";
 
 export const SCENARIOS: readonly Scenario[] = [
   ...transport,
@@ -73,6 +74,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...agentReads,
   ...agentTools,
   ...agentWebTools,
+  ...webTools,
   ...agentUpdates,
   ...multiagent,
   ...multiagentParts,
