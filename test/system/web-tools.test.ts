@@ -98,6 +98,31 @@ test("an agent searches and reads a page, without a sandbox, and both are counte
   expect(everything).not.toContain(provider.key);
 });
 
+test("calls outside of the sandbox are no use of it: a fork lacks nothing and has no sandbox either", async () => {
+  const site = await openSite((_, response) => void html(response, "here"));
+  const talk = await open();
+  await run(talk, fetching(site.at("/")));
+  const history = await talk.history();
+  const points = [history.find(isType("agent.tool_use"))?.id, history.at(-1)?.id];
+  for (const event_id of points) {
+    const response = await fetch(`${world.url}/v1/drover/sessions/${talk.id}/fork`, {
+      method: "POST",
+      headers: { "x-api-key": world.apiKey, "content-type": "application/json" },
+      body: JSON.stringify({ event_id }),
+    });
+    expect(response.status, await response.text()).toBe(200);
+  }
+  expect(sandboxPids(world)).toEqual([]);
+});
+
+test("the provider's key is in no sandbox", async () => {
+  const talk = await open();
+  const look = "cat /proc/*/environ /proc/*/cmdline 2>&1 | tr '\\0' '\\n'; env; echo looked";
+  const [result] = await run(talk, toolCall("bash", { command: look }));
+  expect(result?.text).toContain("looked");
+  expect(result?.text).not.toContain(provider.key);
+});
+
 test("a session that searched nothing has no count of it", async () => {
   const talk = await open();
   await talk.say("hello");

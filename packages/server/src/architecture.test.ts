@@ -41,6 +41,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   yauzl: ["lib/archive"],
   yazl: ["lib/archive"],
   "modern-tar": ["lib/archive"],
+  "html-to-text": ["hands/web"],
   "node:child_process": ["hands/sandbox", "serve/spawn-hands.ts", "cli"],
 };
 

@@ -64,6 +64,33 @@ test("what may be dialled is taken apart, whatever the setting is written in", (
   ]);
 });
 
+test.each([
+  [{ DROVER_SEARCH_PROVIDER: "brave" }, "DROVER_SEARCH_API_KEY is needed"],
+  [{ DROVER_SEARCH_PROVIDER: "tavily", DROVER_SEARCH_URL: "http://t" }, "DROVER_SEARCH_API_KEY is"],
+  [{ DROVER_SEARCH_PROVIDER: "searxng" }, "DROVER_SEARCH_URL is needed"],
+  [{ DROVER_SEARCH_URL: "http://127.0.0.1:8888" }, "DROVER_SEARCH_PROVIDER is missing"],
+  [{ DROVER_SEARCH_API_KEY: "canary-key" }, "DROVER_SEARCH_PROVIDER is missing"],
+  [{ DROVER_SEARCH_PROVIDER: "altavista" }, "DROVER_SEARCH_PROVIDER is not usable"],
+  [
+    { DROVER_SEARCH_PROVIDER: "searxng", DROVER_SEARCH_URL: "file:///" },
+    "DROVER_SEARCH_URL is not",
+  ],
+])("half of the settings of a search is refused: %j", (settings, sentence) => {
+  expect(() => loadConfig(settings)).toThrow(new RegExp(`^${sentence}`));
+});
+
+test("a search provider has its own address unless another is set, and its key cannot be printed", () => {
+  const key = { DROVER_SEARCH_API_KEY: "canary-key" };
+  const urlOf = (settings: Record<string, string>) => loadConfig(settings).search?.url;
+  expect(urlOf({ DROVER_SEARCH_PROVIDER: "brave", ...key })).toMatch(/^https:.*brave/);
+  expect(urlOf({ DROVER_SEARCH_PROVIDER: "tavily", ...key })).toMatch(/^https:.*tavily/);
+  const own = { DROVER_SEARCH_PROVIDER: "brave", DROVER_SEARCH_URL: "http://proxy.internal/x" };
+  expect(urlOf({ ...own, ...key })).toBe("http://proxy.internal/x");
+  const config = loadConfig({ ...own, ...key });
+  expect(config.search?.key?.reveal()).toBe("canary-key");
+  expect(inspect(config, { depth: 9 }) + JSON.stringify(config)).not.toContain("canary");
+});
+
 test("encryption keys are taken apart, and none of them can be printed", () => {
   const { encryptionKeys, ...rest } = loadConfig({ DROVER_ENCRYPTION_KEY: "new-key, old-key" });
   expect(encryptionKeys?.map((key) => key.reveal())).toEqual(["new-key", "old-key"]);

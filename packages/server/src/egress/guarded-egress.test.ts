@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import type { EgressOutcome, EgressRequest } from "../core/ports/egress.ts";
 import { EgressPolicy } from "./egress-policy.ts";
@@ -113,6 +113,64 @@ test("the public internet is asked over TLS alone", async () => {
   const outcome = await send("http://public.example/");
   expect(outcome).toMatchObject({ type: "refused", message: expect.stringContaining("TLS") });
   expect(await send("ftp://public.example/")).toMatchObject({ type: "refused" });
+});
+
+test("what has no secret may be sent to public servers without TLS", async () => {
+  const { port, seen } = await serve(hello);
+  /** Takes this machine for the public internet. */
+  class Trusting extends EgressPolicy {
+    override verdict(host: string, address: string) {
+      return address === "127.0.0.1" ? "public" : super.verdict(host, address);
+    }
+  }
+  const guarded = new GuardedEgress({
+    policy: new Trusting({ allow: [], ownAddresses: () => [] }),
+    resolve: async (host) => [
+      { address: host === "inner.example" ? "10.0.0.1" : "127.0.0.1", family: 4 },
+    ],
+  });
+  const send = (host: string, isPlainAllowed: boolean) => {
+    const url = `http://${host}:${port}/`;
+    const bounds = { headers: {}, timeoutMs: 5_000, bytesMax: 100 };
+    return guarded.send({ method: "GET", url, ...bounds, isPlainAllowed });
+  };
+  expect(await send("public.example", false)).toMatchObject({ type: "refused" });
+  expect(text(await send("public.example", true))).toBe("hello");
+  expect(await send("inner.example", true)).toMatchObject({ type: "refused" });
+  expect(seen).toHaveLength(1);
+});
+
+test("a packed answer is unpacked where that is asked for, up to the size", async () => {
+  const { port } = await serve(({ url, headers }, response) => {
+    expect(headers["accept-encoding"]).toBe("gzip, deflate, br");
+    const [encoding, body] =
+      url === "/br"
+        ? ["br", brotliCompressSync("hello")]
+        : url === "/deflate"
+          ? ["deflate", deflateSync("hello")]
+          : url === "/bomb"
+            ? ["gzip", gzipSync(Buffer.alloc(10_000_000))]
+            : url === "/broken"
+              ? ["gzip", Buffer.from("no gzip")]
+              : ["zstd", Buffer.from("hello")];
+    response.writeHead(200, { "content-encoding": encoding }).end(body);
+  });
+  const { send } = egress(["127.0.0.1"]);
+  const at = (path: string) => send(`http://127.0.0.1:${port}${path}`, { isPackedAllowed: true });
+  expect([text(await at("/br")), text(await at("/deflate"))]).toEqual(["hello", "hello"]);
+  const bomb = await at("/bomb");
+  expect(bomb).toMatchObject({ type: "response", isTruncated: true });
+  expect(String(text(bomb))).toHaveLength(1_000);
+  expect(await at("/broken")).toMatchObject({ isTruncated: true });
+  expect(await at("/other")).toMatchObject({ isTruncated: true });
+});
+
+test("a request ends when its signal says so", async () => {
+  const { port } = await serve(() => ending.abort());
+  const ending = new AbortController();
+  const { send } = egress(["127.0.0.1"]);
+  const outcome = await send(`http://127.0.0.1:${port}/`, { signal: ending.signal });
+  expect(outcome).toMatchObject({ type: "failed" });
 });
 
 test("a certificate must be for the name", async () => {

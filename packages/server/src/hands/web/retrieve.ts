@@ -7,8 +7,6 @@ import { WebError } from "./web-error.ts";
 
 /** Redirects that are followed. */
 const REDIRECTS_MAX = 5;
-/** Milliseconds for all requests of one call together. */
-const RETRIEVE_MS = 30_000;
 /** Bytes of an answer's body, unpacked. */
 export const BODY_BYTES_MAX = 5 * 1024 * 1024;
 
@@ -30,8 +28,8 @@ export interface Retrieved {
 export interface RetrieveOptions {
   readonly egress: Egress;
   readonly settings: WebFetchSettings;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  /** Milliseconds that are left for it, at least 1. */
+  readonly leftMs: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -40,17 +38,15 @@ export interface RetrieveOptions {
  * connection, so that each address on the way is judged like the first. Throws `WebError`.
  */
 export async function retrieve(address: string, options: RetrieveOptions): Promise<Retrieved> {
-  const { egress, settings, now, signal } = options;
-  const endMs = now() + RETRIEVE_MS;
+  const { egress, settings, leftMs, signal } = options;
   let url = targetOf(address);
   for (let hop = 0; hop <= REDIRECTS_MAX; hop += 1) {
     if (!permits(settings, url)) throw notPermitted(url, hop);
-    const timeoutMs = Math.max(1, endMs - now());
     const outcome = await egress.send({
       method: "GET",
       url: url.href,
       headers: HEADERS,
-      timeoutMs,
+      timeoutMs: leftMs(),
       bytesMax: BODY_BYTES_MAX,
       isPlainAllowed: true,
       isPackedAllowed: true,

@@ -12,6 +12,7 @@ import type { PageReader } from "./page-reader.ts";
 import { type Retrieved, retrieve } from "./retrieve.ts";
 import { WebError } from "./web-error.ts";
 
+const RETRIEVE_MS = 30_000;
 /** Tokens of text that are given unless the agent's settings say otherwise. */
 const CONTENT_TOKENS_DEFAULT = 25_000;
 /** Bytes that one token is at least taken for, as in the estimate. */
@@ -23,6 +24,8 @@ export interface FetchParts {
   readonly egress: Egress;
   readonly reader: PageReader;
   readonly clock: Pick<Clock, "now">;
+  /** Milliseconds for all requests of one call together; half a minute unless given. */
+  readonly retrieveMs?: number;
 }
 
 const Input = z.object({ url: z.string() });
@@ -31,12 +34,14 @@ const Input = z.object({ url: z.string() });
 export async function webFetch(
   input: unknown,
   settings: WebFetchSettings,
-  { egress, reader, clock }: FetchParts,
+  { egress, reader, clock, retrieveMs = RETRIEVE_MS }: FetchParts,
   signal: AbortSignal,
 ): Promise<readonly ResultBlock[]> {
   const { data } = Input.safeParse(input);
   if (data === undefined) throw new WebError("invalid_input", "url: a text is required");
-  const got = await retrieve(data.url.trim(), { egress, settings, now: () => clock.now(), signal });
+  const endMs = clock.now() + retrieveMs;
+  const leftMs = () => Math.max(1, endMs - clock.now());
+  const got = await retrieve(data.url.trim(), { egress, settings, leftMs, signal });
   return await blocksOf(got, settings, reader, signal);
 }
 

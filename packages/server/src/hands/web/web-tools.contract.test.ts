@@ -42,7 +42,13 @@ async function serve(listener: RequestListener) {
 
 type Found = (request: SearchRequest) => SearchOutcome;
 
-function tools({ names = NAMES, search }: { names?: typeof NAMES; search?: Found } = {}) {
+interface Given {
+  readonly names?: typeof NAMES;
+  readonly search?: Found;
+  readonly retrieveMs?: number;
+}
+
+function tools({ names = NAMES, search, retrieveMs = 10_000 }: Given = {}) {
   const policy = new EgressPolicy({ allow: ["127.0.0.1"], ownAddresses: () => [] });
   const resolve = async (host: string) => {
     const found = names[host];
@@ -53,6 +59,7 @@ function tools({ names = NAMES, search }: { names?: typeof NAMES; search?: Found
     egress: new GuardedEgress({ policy, resolve }),
     reader: new PageReader({ convertMs: 3_000 }),
     clock: systemClock,
+    retrieveMs,
     ...(search && { search: { search: async (request) => search(request) } }),
   });
   const run = async (
@@ -286,6 +293,27 @@ test("what is too large, packed or not, endless, cut off, refused or in a circle
   const before = seen.length;
   expect(await codeOf("/circle")).toBe("url_not_accessible");
   expect(seen.length - before).toBe(6);
+});
+
+test("a server that gives a byte now and then, or redirects slowly, has as long as any other", async () => {
+  const dripping = new Set<NodeJS.Timeout>();
+  onTestFinished(() => dripping.forEach((timer) => void clearInterval(timer)));
+  const { at, seen } = await serve(({ url }, response) => {
+    if (url !== "/drip") {
+      const next = () => response.writeHead(302, { location: `${url}x` }).end();
+      return void dripping.add(setTimeout(next, 150));
+    }
+    response.writeHead(200, { "content-type": "text/plain" });
+    dripping.add(setInterval(() => response.write("."), 20));
+  });
+  const { fetch } = tools({ retrieveMs: 400 });
+  expect((await fetch(at("/drip"))).text).toMatch(
+    /^web_fetch: url_not_accessible: .* took too long/,
+  );
+  expect((await fetch(at("/r"))).text).toMatch(
+    /^web_fetch: url_not_accessible: .* no answer within/,
+  );
+  expect(seen.length).toBeLessThan(6);
 });
 
 test("a server that never comes to an end is left when the call is ended", async () => {
