@@ -10,7 +10,7 @@ import type { SessionState } from "../core/session/state.ts";
 import { totalsOf } from "../core/session/totals.ts";
 import type { Settlement } from "./effects.ts";
 
-/** More decisions in a row than any log can need. */
+/** More decisions in a row than any log needs that has nothing more to take up. */
 const STEPS_MAX = 100;
 
 export interface Decision {
@@ -22,7 +22,7 @@ export interface Decision {
 /**
  * Everything that can be appended now, as one list: what has come back, then each decision that
  * follows from it without anything from outside. One append instead of several saves as many syncs
- * of the disk.
+ * of the disk. Of very much input it takes up a part, and the rest is decided on after that.
  */
 export function decide(request: {
   readonly state: SessionState;
@@ -47,7 +47,11 @@ export function decide(request: {
     const wanted = nextActions(state, threadId, inbox, policies, limitsOf);
     const [action] = withinBudget(wanted, state, { threadId, inbox, now });
     if (action?.kind !== "append") break;
-    if (step === STEPS_MAX) throw new Error(`no end of decisions at ${action.id}`);
+    if (step >= STEPS_MAX) {
+      // Each message and each interrupt behind it begins and ends a turn, and a client can send many.
+      if (inbox.length < request.inbox.length) break;
+      throw new Error(`no end of decisions at ${action.id}`);
+    }
     add(stepDrafts(action.step, state, inbox, drafting));
   }
   return { drafts, status: state.status, totals: totalsOf(state, drafting.now) };

@@ -197,6 +197,23 @@ describe("a session is never stuck", () => {
     expect(brain.hands.settledCalls).toHaveLength(1);
   });
 
+  test("when far more input waits than one append decides on, all of it is taken up in order", async () => {
+    await using brain = await createBrainWorld({ script: [answer(text("Hello."))], tools: {} });
+    const key = await brain.newSession();
+    const turns = Array.from({ length: 120 }, (_, turn) => [`${turn}`, "interrupt"]).flat();
+    const interrupts = Array.from({ length: 250 }, () => "interrupt");
+    await brain.send(key, ...turns, ...interrupts, "hello?");
+    await brain.run();
+    const log = await brain.log(key);
+    expect(brokenLogRules(log)).toEqual([]);
+    expect(types(log)).not.toContain("session.error");
+    const input = types(log).filter((type) => type.startsWith("user."));
+    expect(input).toHaveLength(turns.length + interrupts.length + 1);
+    expect(types(log).filter((type) => type === "session.status_idle")).toHaveLength(121);
+    expect(types(log).at(-1)).toBe("session.status_idle");
+    expect(brain.api.requests).toHaveLength(1);
+  });
+
   test("when the loop itself has a bug, the turn ends with a visible error", async () => {
     await using brain = await createBrainWorld({ script: [answer(text("hi"))], tools: {} });
     let isBroken = true;
