@@ -4,9 +4,13 @@ import type { EventReader, SessionKey } from "../core/ports/event-log.ts";
 import type { Recipe } from "../core/ports/hands.ts";
 import type { NewSession, SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
+import type { LogEvent, LogEventOf } from "../core/session/log-event.ts";
 import { type SessionState, threadState } from "../core/session/state.ts";
-import { checkpointGone, type WorkspaceAt } from "../core/sessions/workspace-at.ts";
+import { checkpointGone, isSandboxTool, type WorkspaceAt } from "../core/sessions/workspace-at.ts";
 import { keyOf } from "./input.ts";
+
+const PAGE_EVENTS = 200;
+const CALL_TYPES = ["agent.tool_use", "drover.call_started"] as const;
 
 /**
  * What the files of the session's sandbox are at a place of its log. A hand is the session's from its last
@@ -43,7 +47,8 @@ export async function withCheckpoint(
   recipe: Recipe,
 ): Promise<Recipe> {
   const { calls } = threadState(state, session.thread_id);
-  if (calls.some((call) => call.started !== null && !call.answered)) {
+  const runs = calls.filter((call) => call.started !== null && !call.answered);
+  if (runs.some(({ name }) => isSandboxTool(name))) {
     throw checkpointGone("a call was running in the session's sandbox");
   }
   const { workspace_id: workspaceId, hand_id: handId } = source;
@@ -77,12 +82,44 @@ export async function assertUntouchedSince(
   throw checkpointGone("the session's sandbox was used while its files were read");
 }
 
-async function lastCall(events: EventReader, key: SessionKey, range: { before?: number }) {
-  const [call] = await events.getEvents(key, {
-    ...range,
-    types: ["drover.call_started"],
-    order: "desc",
-    limit: 1,
-  });
-  return call?.type === "drover.call_started" ? call : undefined;
+type SentCall = LogEventOf<"drover.call_started">;
+
+/** The newest call before `before` that was sent to a sandbox, as its journalling tells. */
+async function lastCall(
+  events: EventReader,
+  key: SessionKey,
+  { before }: { before?: number },
+): Promise<SentCall | undefined> {
+  const range = { types: CALL_TYPES, order: "desc", limit: PAGE_EVENTS } as const;
+  const finder = new SandboxCallFinder();
+  for (let until = before; ; ) {
+    const below = until === undefined ? {} : { before: until };
+    const page = await events.getEvents(key, { ...range, ...below });
+    const found = finder.take(page);
+    const last = page.at(-1);
+    if (found !== undefined || last === undefined) return found;
+    until = last.seq;
+  }
+}
+
+/** Goes through a log from its end. A call's tool is named before the call is sent, so further up. */
+class SandboxCallFinder {
+  /** Those that were sent, the newest first, until their tools are known. */
+  readonly #sent: SentCall[] = [];
+  readonly #names = new Map<string, string>();
+
+  /** Undefined while it is not known yet; an empty page is the beginning of the log. */
+  take(page: readonly LogEvent[]): SentCall | undefined {
+    for (const event of page) {
+      if (event.type === "drover.call_started") this.#sent.push(event);
+      else if (event.type === "agent.tool_use") this.#names.set(event.id, event.public.name);
+    }
+    for (let [call] = this.#sent; call !== undefined; [call] = this.#sent) {
+      const name = this.#names.get(call.private.call_id);
+      if (name === undefined) return page.length === 0 ? call : undefined;
+      if (isSandboxTool(name)) return call;
+      this.#sent.shift();
+    }
+    return undefined;
+  }
 }

@@ -9,7 +9,7 @@ import type { PriceList } from "../core/pricing/price-list.ts";
 import { fold } from "../core/session/fold.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { FOLD_VERSION, NEW_SESSION } from "../core/session/state.ts";
-import { type WorkspaceAt, workspaceAfter } from "../core/sessions/workspace-at.ts";
+import { traceAfter, UNTOUCHED, type WorkspaceTrace } from "../core/sessions/workspace-at.ts";
 import { newId } from "../lib/new-id.ts";
 
 /** Events read at a time; a page of large ones ends at 16 MB. */
@@ -25,14 +25,14 @@ export interface CopiedLog extends CutLog {
   readonly epoch: number;
   /** When its last event was processed; null for an empty one. */
   readonly until: string | null;
-  readonly workspace: WorkspaceAt;
+  readonly workspace: WorkspaceTrace;
 }
 
 export const EMPTY_LOG: CopiedLog = {
   state: NEW_SESSION,
   epoch: 0,
   until: null,
-  workspace: { type: "untouched" },
+  workspace: UNTOUCHED,
   isIdleSaid: true,
 };
 
@@ -95,7 +95,7 @@ export async function addEvents(
     epoch: events.reduce((highest, { epoch }) => Math.max(highest, epoch), log.epoch),
     until: events.at(-1)?.processed_at ?? log.until,
     isIdleSaid: events.reduce(isIdleSaidAfter, log.isIdleSaid),
-    workspace: events.reduce(workspaceAfter, log.workspace),
+    workspace: events.reduce(traceAfter, log.workspace),
   };
 }
 

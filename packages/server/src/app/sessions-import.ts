@@ -257,7 +257,7 @@ function wasAtRest(closing: Closing | undefined): boolean {
 
 function noteOf({ request }: Import, log: CopiedLog): string | null {
   if (log.state.status === "terminated") return null;
-  return workspaceNote(log.workspace, request.query.workspace);
+  return workspaceNote(log.workspace.at, request.query.workspace);
 }
 
 function archivedAt({ archived_at }: SessionLine, { state }: CopiedLog): string | null {

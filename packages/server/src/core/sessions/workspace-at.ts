@@ -1,5 +1,6 @@
 import { ConflictError } from "../errors.ts";
 import type { LogEvent } from "../session/log-event.ts";
+import { isWebTool } from "../tools/web-tools.ts";
 
 /** What is known of the files of a session's sandbox at some place of its log. */
 export type WorkspaceAt =
@@ -16,9 +17,29 @@ export type WorkspaceAt =
 const EMPTY_WORKSPACE_NOTE =
   "[This session continues from a copy of an earlier conversation, in a new sandbox. Files that earlier tool calls created or changed, and programs they started or installed, are not here; files mounted under /mnt/session/uploads are.]";
 
-/** What the event says of the workspace, given what those before it say. */
-export function workspaceAfter(before: WorkspaceAt, event: LogEvent): WorkspaceAt {
-  return event.type === "drover.call_started" ? { type: "gone" } : before;
+/** True for a call that is carried out in the sandbox, and may change what is there. */
+export function isSandboxTool(name: string): boolean {
+  return !isWebTool(name);
+}
+
+/** What a log says of the workspace, and the calls in it that have nothing to do with it. */
+export interface WorkspaceTrace {
+  readonly at: WorkspaceAt;
+  readonly otherCalls: ReadonlySet<string>;
+}
+
+export const UNTOUCHED: WorkspaceTrace = { at: { type: "untouched" }, otherCalls: new Set() };
+
+/** The same one event later. */
+export function traceAfter(before: WorkspaceTrace, event: LogEvent): WorkspaceTrace {
+  if (event.type === "agent.tool_use" && !isSandboxTool(event.public.name)) {
+    return { ...before, otherCalls: new Set([...before.otherCalls, event.id]) };
+  }
+  if (event.type !== "drover.call_started") return before;
+  const { call_id } = event.private;
+  if (!before.otherCalls.has(call_id)) return { ...before, at: { type: "gone" } };
+  // A call is sent once.
+  return { ...before, otherCalls: new Set([...before.otherCalls].filter((id) => id !== call_id)) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
+import { newId } from "../../lib/new-id.ts";
 import { openHarness, openWorld, UNPRICED_MODEL, type World } from "../world.testsuite.ts";
 
 async function sessionWithTurn(world: World, params: object = {}) {
@@ -165,15 +166,19 @@ describe("a fork", () => {
 });
 
 /** Sends a call of the session to its own hand, and ends the turn. */
-async function callHand(world: World, id: string): Promise<void> {
+async function callHand(world: World, id: string, tool = "bash"): Promise<void> {
   await world.request("POST", `/v1/sessions/${id}/events`, {
     events: [{ type: "user.message", content: [{ type: "text", text: "again" }] }],
   });
   const key = { workspaceId: world.workspaceId, sessionId: id };
   const hand_id = (await world.store.sessions.find(key))?.hand_id;
   const harness = await openHarness(world, id);
-  const call = { call_id: "sevt_call", hand_id, hands_boot: "boot_1" };
-  await harness.append([{ ...harness.event("drover.call_started"), private: call } as never]);
+  const use = harness.event("agent.tool_use", { name: tool, input: {} });
+  const call = { call_id: use.id, hand_id, hands_boot: "boot_1" };
+  await harness.append([
+    { ...use, private: { request: newId("sevt"), blocks: [] } } as never,
+    { ...harness.event("drover.call_started"), private: call } as never,
+  ]);
   await harness.turn("Done.");
   await harness.release();
 }
@@ -258,6 +263,22 @@ describe("the files of a session's sandbox", () => {
     ]);
     expect(await leftBehind(world)).toEqual([]);
     expect(await world.loose()).toContain(checkpoint.sha256);
+  });
+
+  test("have nothing to do with calls that need no sandbox", async () => {
+    const world = await openWorld({
+      checkpoints: { take: async () => ({ type: "taken", checkpoint }) },
+    });
+    const { id } = await sessionWithTurn(world);
+    await callHand(world, id, "web_fetch");
+    const first = await fork(world, id);
+    expect([first.status, await recipeOf(world, first.body.id)]).toMatchObject([200, {}]);
+    expect(await recipeOf(world, first.body.id)).not.toHaveProperty("checkpoint");
+    await callHand(world, id);
+    const used = (await eventsOf(world, id)).at(-1);
+    await callHand(world, id, "web_search");
+    const second = await fork(world, id, { event_id: used?.id });
+    expect(await recipeOf(world, second.body.id)).toMatchObject({ checkpoint });
   });
 
   test("are not had at an event before the newest call", async () => {
