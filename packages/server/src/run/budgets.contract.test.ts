@@ -404,6 +404,36 @@ describe("what a request had reported is counted", () => {
   });
 });
 
+test("a turn that was failing when its budget held it has all its attempts once it goes on", async () => {
+  let failures = 2;
+  await using brain = await createBrainWorld({
+    script: () => {
+      failures -= 1;
+      return {
+        ...answer(text("Here I am.")),
+        usage: { input_tokens: 70 },
+        ...(failures >= 0 && {
+          fault: { type: "error_event", afterEvents: 2, error_type: "overloaded_error" },
+        }),
+      };
+    },
+    tools: {},
+    prices: { ...PRICES, tokens: () => ({ ...TOKEN_PRICES, input: 1_000_000_000 }) },
+  });
+  const key = await brain.newSession(limit("5"));
+  await brain.send(key, "hello?");
+  await brain.run();
+  expect(stops(await brain.log(key))).toEqual(["budget_reached"]);
+  const { retryBudgetMs } = brain.deps.policies;
+  await brain.clock.sleepUntil(brain.clock.now() + 2 * retryBudgetMs, new AbortController().signal);
+  await setBudget(brain, key, limit("1000"));
+  await brain.run();
+  const log = await brain.log(key);
+  expect(brokenLogRules(log)).toEqual([]);
+  expect(stops(log)).toEqual(["budget_reached", "end_turn"]);
+  expect(brain.api.requests).toHaveLength(3);
+});
+
 test("every beginning of a log with a pause is a session that comes to rest, and goes on without its budget", async () => {
   const log = await (async () => {
     await using brain = await world();

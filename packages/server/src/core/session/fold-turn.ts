@@ -79,7 +79,8 @@ function cameToRest(thread: ThreadState, reason: StopReason): ThreadState {
     case "requires_action":
       return { ...thread, status: "idle", blockedOn: reason.event_ids };
     case "budget_reached":
-      return { ...thread, status: "idle", hold: "held" };
+      // Time in which nobody asked is no time of failing: whoever lets it go on gives it all attempts.
+      return { ...thread, status: "idle", hold: "held", failures: 0, failingSinceMs: null };
     default:
       return turnOver(thread, "idle");
   }
