@@ -142,6 +142,55 @@ print(reach("both.test", 80), get("both.test"))
       expect(world.outside.dialled).toEqual([`${PUBLIC}:80`]);
     });
 
+    test("passes on what a proxy is asked, and nothing that is for the proxy", async () => {
+      const seen: unknown[] = [];
+      const echo = createHttpServer((request, response) => {
+        let body = "";
+        request.on("data", (chunk) => {
+          body += chunk;
+        });
+        request.on("end", () => {
+          const { host, "x-own": own, "proxy-connection": hop, named } = request.headers;
+          seen.push([request.method, request.url, body, host, own, hop, named]);
+          response.writeHead(201, { "x-answer": "kept", "keep-alive": "timeout=1" }).end("made");
+        });
+      });
+      await world.outside.serve("93.184.216.39", 8080, echo);
+      world.outside.name("echo.wild.test", ["93.184.216.39"]);
+      const sent = [
+        "%s http://echo.wild.test:8080/a?b=c HTTP/1.1",
+        "Host: lie.test",
+        "Proxy-Connection: keep-alive",
+        "Connection: named, close",
+        "Named: x",
+        "X-Own: y",
+        "Transfer-Encoding: chunked",
+        "",
+        "4",
+        "body",
+        "0",
+        "",
+        "",
+      ].join("\\r\\n");
+      const answers = await python(
+        limited,
+        `
+for method in ("POST", "GET"):
+    s = socket.create_connection(("127.0.0.1", 3128), 10)
+    s.sendall(("${sent}" % method).encode())
+    answer = s.makefile().read()
+    print(answer.splitlines()[0], "x-answer: kept" in answer, "timeout=1" in answer, "made" in answer)
+`,
+      );
+      const line = "HTTP/1.1 201 Created True False True";
+      expect(answers).toBe(`${line}\n${line}`);
+      const rest = ["/a?b=c", "body", "echo.wild.test:8080", "y", undefined, undefined];
+      expect(seen).toEqual([
+        ["POST", ...rest],
+        ["GET", ...rest],
+      ]);
+    });
+
     test("judges where a redirect leads", async () => {
       const target = { to: "http://169.254.169.254/latest/meta-data/" };
       const moved = createHttpServer(

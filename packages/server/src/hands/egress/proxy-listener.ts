@@ -95,7 +95,7 @@ async function forward(
     createConnection: () => socket,
     method: asked.method,
     path: `${url.pathname}${url.search}`,
-    headers: [...forwarded(asked), "host", url.host, "connection", "close"],
+    headers: [...forwarded(asked), ...framing(asked), "host", url.host, "connection", "close"],
     setHost: false,
   });
   sent.on("response", (received) => {
@@ -112,6 +112,11 @@ function giveUpTogether(sent: ClientRequest, response: ServerResponse, host: str
     else response.writeHead(502).end(sentence(host, { type: "failed", reason: message }));
   });
   response.on("close", () => sent.destroy());
+}
+
+/** A body that came in chunks goes on in chunks, whatever the method: without, its end would not be seen. */
+function framing({ headers }: IncomingMessage): string[] {
+  return headers["transfer-encoding"] === undefined ? [] : ["transfer-encoding", "chunked"];
 }
 
 /** Pairs of names and values, without what is for this hop; `host` is set anew from the URL. */
