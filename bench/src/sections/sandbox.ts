@@ -47,7 +47,7 @@ export async function measureSandbox(world: World): Promise<Section> {
   return {
     title: "Sandboxes",
     measurements: [
-      of("create → first result (`true` in a new sandbox)", ({ cold }) => cold, 50),
+      of("create → first result (`true` in a new sandbox)", ({ cold }) => cold, 100),
       of("· of it for the new sandbox", ({ cold, warm }) => cold - warm),
       of("warm `true`, over its own time", ({ warm, ownTrue }) => warm - ownTrue, 10),
       of(`warm \`${NAP}\`, over its own time`, ({ nap, ownNap }) => nap - ownNap, 10),
@@ -55,7 +55,7 @@ export async function measureSandbox(world: World): Promise<Section> {
       await memoryOf(server.data, kept),
     ],
     notes: [
-      "As the client sees it: from agent.tool_use on the stream to agent.tool_result, with the commit of the journal before the call and of the result after it. The goals are the design's for sandboxes without a network.",
+      "As the client sees it: from agent.tool_use on the stream to agent.tool_result, with the commit of the journal before the call and of the result after it. Each sandbox has its own way out to the network; the goal is the design's for those.",
     ],
   };
 }

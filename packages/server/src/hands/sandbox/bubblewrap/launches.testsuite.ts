@@ -20,12 +20,16 @@ const KILL_WITHIN_MS = 150;
 const OWNER = `
 const { BubblewrapProvider } = await import(${JSON.stringify(PROVIDER)});
 const [options, ...hands] = process.argv.slice(1);
-const provider = new BubblewrapProvider({ ...JSON.parse(options), blobPath: () => "" });
+const guard = { destinations: async () => ({ type: "refused", message: "nothing" }) };
+const provider = new BubblewrapProvider({ ...JSON.parse(options), blobPath: () => "", egress: { guard } });
 await provider.reap();
 const { signal } = new AbortController();
-const recipe = { provider: "bubblewrap", base: { type: "host" }, mounts: [], network: { type: "none" } };
+const recipe = { provider: "bubblewrap", base: { type: "host" }, mounts: [] };
+const networks = [{ type: "unrestricted" }, { type: "none" }];
+const launch = (handId, index) =>
+  provider.provision({ workspaceId: "w", handId, recipe: { ...recipe, network: networks[index % 2] } }, signal);
 console.log("launching");
-for (const handId of hands) provider.provision({ workspaceId: "w", handId, recipe }, signal);
+hands.forEach(launch);
 setInterval(() => undefined, 1000);
 `;
 
