@@ -2,6 +2,7 @@ import { answer, type Script, text, toolResultsOf } from "@drover/testing";
 import { describe, expect, test } from "vitest";
 import type { ModelOutcome } from "../core/ports/model.ts";
 import { RequestFinder } from "../core/replay/recorded-requests.ts";
+import type { LogEvent } from "../core/session/log-event.ts";
 import { askModel } from "../run/ask-model.ts";
 import { createBrainWorld } from "../testing/brain.ts";
 import { recordedLogs } from "../testing/recorded-logs.ts";
@@ -51,3 +52,40 @@ describe.each(recordedLogs())("$file", ({ log }) => {
     expect(brain.hands.executions).toEqual([]);
   });
 });
+
+test.each([
+  ["that is known", true],
+  ["that a refusal told", false],
+])(
+  "a request is asked again with a response that fits a small window %s",
+  async (_what, isKnown) => {
+    const window = 9_000;
+    await using brain = await createBrainWorld({
+      script: ANSWER,
+      tools: {},
+      window,
+      isWindowKnown: isKnown,
+      firstId: 1_000_000,
+    });
+    const log = recordedLogs().find(({ file }) => file.startsWith("two-tools"))?.log ?? [];
+    const key = await brain.sessionWith(log);
+    const session = await brain.store.sessions.find(key);
+    if (session === undefined) throw new Error("there is no session");
+    const finder = new RequestFinder();
+    const requests = log
+      .map(
+        (event): LogEvent =>
+          event.type === "span.model_request_end" && !isKnown
+            ? { ...event, private: { ...event.private, window_tokens: window } }
+            : event,
+      )
+      .flatMap((event) => finder.take(event) ?? []);
+    const last = requests.at(-1)?.context ?? [];
+    const outcome = await askModel(
+      brain.deps,
+      { session, context: last },
+      AbortSignal.timeout(10_000),
+    );
+    expect(outcome.type).toBe("response");
+  },
+);

@@ -1,10 +1,13 @@
 import { modelRequest } from "../core/harness/model-request.ts";
+import { roomOf } from "../core/harness/room.ts";
 import type { ModelOutcome } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
+import { NEW_CONTEXT } from "../core/session/context-state.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { withLookBack } from "../core/tools/session-events.ts";
 import type { DriveDeps } from "./deps.ts";
 import { preparedRequest } from "./prepared-request.ts";
+import { threadLimits } from "./thread-limits.ts";
 
 type AskDeps = Pick<
   DriveDeps,
@@ -26,6 +29,26 @@ export async function askModel(
   const isCompacted = context.some(({ type }) => type === "agent.thread_context_compacted");
   const offered = withLookBack(deps.toolsOf(session), lookBack, isCompacted);
   const tools = offered.map(({ definition }) => definition);
-  const request = modelRequest(session, context, tools, deps.policies);
+  const request = modelRequest(session, context, tools, {
+    ...deps.policies,
+    maxTokens: outputTokens(session, context, deps),
+  });
   return await deps.model.respond(await preparedRequest(request, session, deps), NOBODY, signal);
+}
+
+/** A response has to fit the window too, which is known from here or was learned from a refusal. */
+function outputTokens(session: SessionRecord, context: readonly LogEvent[], deps: AskDeps): number {
+  const { policies } = deps;
+  const limits = threadLimits(session, deps);
+  if (limits === undefined) return policies.maxTokens;
+  const { windowTokens = learnedWindow(context) } = limits;
+  return roomOf(policies, { ...limits, windowTokens }, NEW_CONTEXT).output;
+}
+
+function learnedWindow(context: readonly LogEvent[]): number | undefined {
+  return context
+    .flatMap((event) =>
+      event.type === "span.model_request_end" ? (event.private.window_tokens ?? []) : [],
+    )
+    .at(-1);
 }

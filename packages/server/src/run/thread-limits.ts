@@ -5,11 +5,13 @@ import { worksAround } from "../core/harness/workarounds.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { DriveDeps } from "./deps.ts";
 
+type LimitDeps = Pick<DriveDeps, "policies" | "findModel" | "model" | "toolsOf">;
+
 /** A session is another object once it was changed. */
 const fixedTokens = new WeakMap<SessionRecord, number>();
 
 /** What a session's model takes; undefined if its contexts are not to be compacted. */
-export function threadLimits(session: SessionRecord, deps: DriveDeps): ModelLimits | undefined {
+export function threadLimits(session: SessionRecord, deps: LimitDeps): ModelLimits | undefined {
   const { id } = session.agent.model;
   if (!worksAround(deps.policies, "compaction", id)) return undefined;
   const info = deps.findModel(id)?.info;
@@ -21,7 +23,7 @@ export function threadLimits(session: SessionRecord, deps: DriveDeps): ModelLimi
   };
 }
 
-function fixedTokensOf(session: SessionRecord, deps: DriveDeps): number {
+function fixedTokensOf(session: SessionRecord, deps: LimitDeps): number {
   const known = fixedTokens.get(session);
   if (known !== undefined) return known;
   const definitions = deps.toolsOf(session).map(({ definition }) => definition);
