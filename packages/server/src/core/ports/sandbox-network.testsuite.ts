@@ -191,6 +191,44 @@ for method in ("POST", "GET"):
       ]);
     });
 
+    test("stands servers that do not speak HTTP as they should", async () => {
+      const odd = [
+        "HTTP/1.1 200 \u0001odd\u007f\r\ncontent-length: 2\r\n\r\nok",
+        "HTTP/1.1 099 low\r\ncontent-length: 2\r\n\r\nok",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+        "HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nx\u0001: y\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\ncut",
+        `HTTP/1.1 200 OK\r\nx: ${"y".repeat(100_000)}\r\n\r\n`,
+        "not HTTP at all",
+        "",
+      ];
+      let asked = 0;
+      const server = createServer((socket) => {
+        socket.once("data", () => {
+          socket.end(odd[asked] ?? "", "latin1");
+          asked += 1;
+        });
+      });
+      await world.outside.serve("93.184.216.40", 80, server);
+      world.outside.name("bad.wild.test", ["93.184.216.40"]);
+      const ask = "curl -sS -m 10 -o /dev/null -w '%{http_code} ' -x http://127.0.0.1:3128";
+      const { output } = await limited.sh(
+        `for i in $(seq ${odd.length}); do ${ask} http://bad.wild.test/ 2>/dev/null; done`,
+      );
+      const codes = output.trim().split(" ");
+      expect([codes[0], codes[2], codes[6]]).toEqual(["200", "200", "200"]);
+      for (const index of [1, 3, 4, 5, 7, 8, 9]) {
+        expect({ index, code: codes[index] }).toEqual({
+          index,
+          code: expect.stringMatching(/^(?:502|000)$/),
+        });
+      }
+      const after = CLIENTS["curl with a proxy"]?.("api.test") ?? "";
+      expect((await limited.sh(after)).output).toBe("hello");
+    });
+
     test("judges where a redirect leads", async () => {
       const target = { to: "http://169.254.169.254/latest/meta-data/" };
       const moved = createHttpServer(

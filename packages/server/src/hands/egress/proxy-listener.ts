@@ -26,20 +26,22 @@ const HTTP_PORT = 80;
 
 /** An HTTP proxy for programs that are told to use one: `CONNECT`, and requests with a whole URL. */
 export function proxyListener(wayOut: WayOut): Server {
-  const { connections, idleMs } = wayOut.limits;
+  const { idleMs } = wayOut.limits;
   // Uploads may take long: a connection over which nothing goes is ended, and no other.
   const server = createServer({ requestTimeout: 0, noDelay: true });
-  server.maxConnections = connections;
+  wayOut.watch(server);
   server.timeout = idleMs;
   server.on("connection", (socket) => wayOut.entered(socket));
-  server.on("drop", () => wayOut.refused("*", null, "too many connections at a time"));
   server.on("connect", (asked: IncomingMessage, stream, head: Buffer) => {
-    // Over TCP it is nothing else.
-    if (stream instanceof Socket)
-      void tunnel(wayOut, { target: asked.url ?? "", client: stream, head });
-    else stream.destroy();
+    wayOut.serve(stream, async () => {
+      // Over TCP it is nothing else.
+      if (!(stream instanceof Socket)) throw new Error("a connection that is no socket");
+      await tunnel(wayOut, { target: asked.url ?? "", client: stream, head });
+    });
   });
-  server.on("request", (asked, response) => void forward(wayOut, asked, response));
+  server.on("request", (asked, response) => {
+    wayOut.serve(asked.socket, () => forward(wayOut, asked, response));
+  });
   server.on("clientError", (_error, socket) => socket.destroy());
   return server;
 }
@@ -99,11 +101,19 @@ async function forward(
     setHost: false,
   });
   sent.on("response", (received) => {
-    response.writeHead(received.statusCode ?? 502, received.statusMessage, forwarded(received));
-    pipeline(received, response, () => socket.destroy());
+    wayOut.serve(socket, async () => answerWith(received, response, socket));
   });
   giveUpTogether(sent, response, url.hostname);
   pipeline(asked, sent, () => undefined);
+}
+
+/** Without the words of its status line: a server may put there what no answer of ours may hold. */
+function answerWith(received: IncomingMessage, response: ServerResponse, upstream: Socket): void {
+  const { statusCode = 0 } = received;
+  if (statusCode < 200 || statusCode > 999)
+    return void upstream.destroy(new Error("no HTTP status"));
+  response.writeHead(statusCode, forwarded(received));
+  pipeline(received, response, () => upstream.destroy());
 }
 
 function giveUpTogether(sent: ClientRequest, response: ServerResponse, host: string): void {

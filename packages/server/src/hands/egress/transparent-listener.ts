@@ -10,9 +10,10 @@ const LOOPBACK = /^127\.|^::1$/;
  */
 export function transparentListener(wayOut: WayOut, standIns: StandInAddresses): Server {
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true });
-  server.maxConnections = wayOut.limits.connections;
-  server.on("connection", (client) => void serve(client, wayOut, standIns));
-  server.on("drop", () => wayOut.refused("*", null, "too many connections at a time"));
+  wayOut.watch(server);
+  server.on("connection", (client) => {
+    wayOut.serve(client, () => serve(client, wayOut, standIns));
+  });
   return server;
 }
 

@@ -1,4 +1,5 @@
-import type { Socket } from "node:net";
+import type { Server, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { type Host, readHost } from "../../core/egress/host.ts";
 import { judgeHost } from "../../core/egress/policy.ts";
 import type { DestinationGuard } from "../../core/ports/egress.ts";
@@ -30,6 +31,8 @@ export interface WayOutOptions {
   readonly connect?: Connect;
   readonly limits?: Partial<EgressLimits>;
   readonly ledger: EgressLedger;
+  /** Hears of what must not happen; the connection that it happened to is ended. */
+  readonly onProblem?: (error: unknown) => void;
 }
 
 const NOBODY = "no host has such a name";
@@ -103,6 +106,21 @@ export class WayOut {
     // A client that goes away is not an error of anybody's.
     client.on("error", () => undefined);
     if (this.#isClosed) client.destroy();
+  }
+
+  /** Does something for one connection; whatever goes wrong with it stays with it. */
+  serve(client: Duplex, work: () => Promise<void>): void {
+    work().catch((error: unknown) => {
+      this.#options.onProblem?.(error);
+      client.destroy();
+    });
+  }
+
+  /** A listener that cannot take a connection, for want of descriptors perhaps, goes on with the next. */
+  watch(server: Server): void {
+    server.maxConnections = this.limits.connections;
+    server.on("drop", () => this.refused("*", null, "too many connections at a time"));
+    server.on("error", (error) => this.#options.onProblem?.(error));
   }
 
   async relay(client: Socket, upstream: Socket): Promise<void> {

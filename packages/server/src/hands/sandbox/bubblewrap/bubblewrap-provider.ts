@@ -268,6 +268,9 @@ export class BubblewrapProvider implements SandboxProvider {
       guard,
       network,
       ledger: this.#ledgers.of(handId),
+      onProblem: (error) => {
+        this.#options.onWarning?.("a connection of a sandbox was given up", error);
+      },
       ...(connect !== undefined && { connect }),
       ...(limits !== undefined && { limits }),
     };
