@@ -139,6 +139,29 @@ describe.concurrent("answers", () => {
     for (const type of ["image", "document", "search_result"]) expect(last).toContain(`"${type}"`);
   });
 
+  test("with a message of the system keep nobody from changing the session once it is interrupted", async () => {
+    const talk = await Conversation.open(world(), { tools: [WEATHER], model: "claude-opus-5-5" });
+    const cities = ["Rome", "Oslo"].map((city) => toolCall("get_weather", { city }));
+    await talk.say(script(answer(...cities), answer("done")));
+    const [first = ""] = callsOf(await talk.afterTurns(1));
+    const system = { type: "system.message" as const, content: [text("Be brief.")] };
+    await talk.send(said(first, "sunny"), system);
+    await talk.afterTurns(2);
+    await talk.interrupt();
+    expect(stopOf(await talk.afterTurns(3))).toEqual({ type: "end_turn" });
+    expect((await talk.history()).at(-1)).toMatchObject({ ...system, processed_at: null });
+    const { sessions } = world().client.beta;
+    const changed = await sessions.update(talk.id, { agent: { tools: [] } });
+    expect([changed.status, changed.agent.tools]).toEqual(["idle", []]);
+    await talk.say("go on");
+    const history = await talk.afterTurns(4);
+    const [from, to] = ["system.message", "span.model_request_start"] as const;
+    const types = typesOf(history);
+    expect(types.indexOf(from)).toBeLessThan(types.lastIndexOf(to));
+    expect(messagesOf(history)).toEqual(["You said: go on"]);
+    expect((await sessions.archive(talk.id)).status).toBe("terminated");
+  });
+
   test("to a session that was archived meanwhile are refused", async () => {
     const talk = await Conversation.open(world(), { tools: [WEATHER] });
     await talk.say(script(answer(toolCall("get_weather", { city: "Rome" })), answer("done")));

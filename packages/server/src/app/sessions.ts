@@ -74,9 +74,9 @@ export async function isBusy(tx: StoreTransaction, session: SessionRecord): Prom
   if (session.status === "running" || session.status === "rescheduling") return true;
   if (session.status === "terminated") return false;
   const waiting = await tx.events.getInbox(keyOf(session));
-  if (waiting.length === 0 || waiting.some(({ type }) => type === "user.interrupt")) {
-    return waiting.length > 0;
-  }
+  if (waiting.some(({ type }) => type === "user.interrupt")) return true;
+  // A message of the system starts nothing: one that an interrupt left behind waits for the next turn.
+  if (!waiting.some(({ type }) => type === "user.message")) return false;
   // What waits for the client's answers starts nothing before they are there.
   return !(await isBlocked(tx, keyOf(session)));
 }
