@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { Page } from "./html-page.ts";
+import { Places } from "./places.ts";
 import { WebError } from "./web-error.ts";
 
 /** Milliseconds and megabytes that one page may take. */
@@ -18,8 +19,7 @@ const Answer = z.object({ title: z.string(), text: z.string() });
  */
 export class PageReader {
   readonly #convertMs: number;
-  #converting = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #places = new Places(CONVERTING_MAX);
 
   constructor({ convertMs = CONVERT_MS }: { readonly convertMs?: number } = {}) {
     this.#convertMs = convertMs;
@@ -27,18 +27,10 @@ export class PageReader {
 
   /** Throws `WebError` if the page cannot be read within its bounds. */
   async read(html: string, url: string, signal: AbortSignal): Promise<Page> {
-    if (this.#converting >= CONVERTING_MAX) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#converting += 1;
-    try {
+    return await this.#places.take(async () => {
       const deadline = AbortSignal.timeout(this.#convertMs);
       return await converted(html, url, AbortSignal.any([signal, deadline]));
-    } finally {
-      const next = this.#waiting.shift();
-      // The place is passed on to whoever waits the longest.
-      if (next === undefined) this.#converting -= 1;
-      else next();
-    }
+    });
   }
 }
 

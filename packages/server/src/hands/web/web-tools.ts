@@ -1,6 +1,7 @@
 import type { ResultBlock } from "@drover/api";
 import type { HandCall } from "../../core/ports/hands.ts";
 import type { WebSearch } from "../../core/ports/web-search.ts";
+import { Places } from "./places.ts";
 import { WebError } from "./web-error.ts";
 import { type FetchParts, webFetch } from "./web-fetch.ts";
 import { webSearch } from "./web-search.ts";
@@ -9,6 +10,9 @@ export interface WebToolsOptions extends FetchParts {
   /** Absent if none is configured. */
   readonly search?: WebSearch;
 }
+
+/** Calls of each tool that are carried out at the same time: what they hold in memory is bounded so. */
+const AT_ONCE_MAX = 32;
 
 type WebCall = Pick<HandCall, "name" | "input" | "settings">;
 type WebAnswer = { readonly content: readonly ResultBlock[]; readonly is_error: boolean };
@@ -20,9 +24,24 @@ export type RunWebTool = (call: WebCall, signal: AbortSignal) => Promise<WebAnsw
  * with whatever answer.
  */
 export function webTools(options: WebToolsOptions): ReadonlyMap<string, RunWebTool> {
+  const [fetches, searches] = [new Places(AT_ONCE_MAX), new Places(AT_ONCE_MAX)];
   return new Map([
-    ["web_fetch", (call, signal) => answer(call, fetched(call, options, signal))],
-    ["web_search", (call, signal) => answer(call, found(call, options, signal))],
+    [
+      "web_fetch",
+      (call, signal) =>
+        answer(
+          call,
+          fetches.take(() => fetched(call, options, signal)),
+        ),
+    ],
+    [
+      "web_search",
+      (call, signal) =>
+        answer(
+          call,
+          searches.take(() => found(call, options, signal)),
+        ),
+    ],
   ] satisfies readonly (readonly [string, RunWebTool])[]);
 }
 
