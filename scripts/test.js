@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { provideBubblewrap } from "./lib/bubblewrap.js";
+import { provideClients } from "./lib/clients.js";
 import { installPackages } from "./lib/install.js";
 import { findNode, toolEnvironment } from "./lib/node.js";
 import { ROOT, SERVER } from "./lib/paths.js";
@@ -18,6 +19,7 @@ const STAGE_MS_MAX = 12 * 60_000;
 const stages = new Stages();
 const bubblewrap = provideBubblewrap();
 const postgres = providePostgres();
+provideClients();
 await stages.run("install", async () => {
   await installPackages();
   return { passed: 0, failed: 0 };

@@ -74,7 +74,7 @@ test("a server that is stopped in order leaves the command running, and the next
 test("a back-off outlives its server, and so does what waits behind it", async () => {
   const talk = await Conversation.open(world());
   const busy = { type: "status", status: 429, error_type: "rate_limit_error" } as const;
-  await talk.say(script(failing({ ...busy, headers: { "retry-after": "2" } })));
+  await talk.say(script(failing({ ...busy, headers: { "retry-after": "8" } })));
   await talk.event(isType("session.status_rescheduled"));
   await talk.say("and this?");
   await world().restart();
