@@ -24,6 +24,9 @@ export function foldContext(before: ThreadState, draft: EventDraft): ContextStat
         window: context.window,
         compactions: context.compactions + 1,
       };
+    case "drover.forked":
+      // It may be another model that is asked from here on.
+      return { ...context, window: null };
     case "session.error":
       return draft.public.error.type === "compaction_limit_reached_error"
         ? { ...context, mustCut: true }

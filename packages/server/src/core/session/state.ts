@@ -100,7 +100,7 @@ export interface Ending {
 }
 
 /** Version of `fold` and of this shape; a checkpoint of another version is not used. */
-export const FOLD_VERSION = 6;
+export const FOLD_VERSION = 7;
 
 export const IDLE_THREAD: ThreadState = {
   status: "idle",
