@@ -214,6 +214,30 @@ test("what is too large, a bomb, binary or in another encoding is told or read",
   expect(results[3]?.text).toContain("\n\nfür");
 });
 
+test("an image and a PDF are given to the model as what they are", async () => {
+  const png =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const pdf = Buffer.from(
+    "%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF",
+  );
+  const site = await openSite(({ url }, response) => {
+    response.setHeader("content-type", url === "/png" ? "image/png" : "application/pdf");
+    response.end(url === "/png" ? Buffer.from(png, "base64") : pdf);
+  });
+  const talk = await open();
+  await talk.say(
+    script(answer(fetching(site.at("/png")), fetching(site.at("/pdf"))), answer("seen")),
+  );
+  const history = await talk.afterTurns(1);
+  expect(messagesOf(history)).toEqual(["seen"]);
+  const blocks = history
+    .filter(isType("agent.tool_result"))
+    .flatMap(({ content }) => content ?? []);
+  expect(blocks.map(({ type }) => type).toSorted()).toEqual(["document", "image", "text", "text"]);
+  const sent = JSON.stringify(world.model.requests.at(-1)?.body["messages"]);
+  expect([sent.includes(png), sent.includes(pdf.toString("base64"))]).toEqual([true, true]);
+});
+
 test("it asks where the policy says so, and nothing is fetched before", async () => {
   const site = await openSite((_, response) => void html(response, "here"));
   const talk = await open([{ name: "web_fetch", permission_policy: { type: "always_ask" } }]);
