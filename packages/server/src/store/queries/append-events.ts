@@ -1,11 +1,11 @@
 import { LeaseLostError } from "../../core/errors.ts";
 import type { AppendRequest, SessionKey } from "../../core/ports/event-log.ts";
 import type { EventDraft, LogEvent } from "../../core/session/log-event.ts";
-import { asLogEvent, encodeEvent, isInputType } from "../event-row.ts";
+import { asLogEvent, isInputType } from "../event-row.ts";
 import { toJson } from "../json-column.ts";
 import { type SqlTransaction, sql } from "../sql.ts";
 import { putCheckpoint } from "./checkpoints.ts";
-import { putContents } from "./event-contents.ts";
+import { insertEvent } from "./insert-event.ts";
 
 interface Place {
   readonly session_key: number;
@@ -73,24 +73,14 @@ async function insertEvents(
   place: Place,
   { drafts, epoch }: { drafts: readonly EventDraft[]; epoch: number },
 ): Promise<readonly LogEvent[]> {
+  const owner = { workspaceId: key.workspaceId, sessionKey: place.session_key };
   const events: LogEvent[] = [];
   const sent: Promise<unknown>[] = [];
   let seq = place.last_seq - drafts.length;
   for (const draft of drafts) {
     seq += 1;
-    const { columns, contents } = encodeEvent(draft);
-    sent.push(
-      tx.db.all(sql`
-        insert into events (
-          session_key, seq, workspace_id, id, thread_id, cross_posted, type, v,
-          processed_at, epoch, size, large, public, private
-        ) values (
-          ${place.session_key}, ${seq}, ${key.workspaceId}, ${columns.id}, ${columns.thread_id},
-          ${columns.cross_posted}, ${columns.type}, ${columns.v}, ${place.last_processed_at}, ${epoch},
-          ${columns.size}, ${columns.large}, ${columns.public}, ${columns.private}
-        )`),
-      putContents(tx, key.workspaceId, place.session_key, contents),
-    );
+    const at = { seq, processed_at: place.last_processed_at, epoch };
+    sent.push(insertEvent(tx, owner, draft, at));
     if (isInputType(draft.type)) {
       sent.push(
         tx.db.all(
@@ -98,7 +88,7 @@ async function insertEvents(
         ),
       );
     }
-    events.push(asLogEvent(draft, { seq, processed_at: place.last_processed_at, epoch }));
+    events.push(asLogEvent(draft, at));
   }
   await Promise.all(sent);
   return events;

@@ -3,11 +3,10 @@ import type { SessionKey } from "../../core/ports/event-log.ts";
 import type { FinishedCopy, SessionCopies } from "../../core/ports/session-copies.ts";
 import type { NewSession } from "../../core/ports/sessions.ts";
 import type { LogEvent } from "../../core/session/log-event.ts";
-import { encodeEvent } from "../event-row.ts";
 import { toJson } from "../json-column.ts";
 import { oneOf, type SqlTransaction, sql } from "../sql.ts";
 import { putCheckpoint } from "./checkpoints.ts";
-import { putContents } from "./event-contents.ts";
+import { insertEvent } from "./insert-event.ts";
 import { canonical } from "./pages.ts";
 import { deleteRecipeBlobs, insertDefinition, insertSessionRow } from "./sessions.ts";
 
@@ -58,22 +57,11 @@ async function addCopied(
     where session_key = ${sessionKey}
     returning last_seq`);
   let seq = (place?.last_seq ?? 0) - events.length;
+  const owner = { workspaceId: key.workspaceId, sessionKey };
   const sent: Promise<unknown>[] = [];
   for (const event of events) {
     seq += 1;
-    const { columns, contents } = encodeEvent(event);
-    sent.push(
-      tx.db.all(sql`
-        insert into events (
-          session_key, seq, workspace_id, id, thread_id, cross_posted, type, v,
-          processed_at, epoch, size, large, public, private
-        ) values (
-          ${sessionKey}, ${seq}, ${key.workspaceId}, ${columns.id}, ${columns.thread_id},
-          ${columns.cross_posted}, ${columns.type}, ${columns.v}, ${event.processed_at}, ${event.epoch},
-          ${columns.size}, ${columns.large}, ${columns.public}, ${columns.private}
-        )`),
-      putContents(tx, key.workspaceId, sessionKey, contents),
-    );
+    sent.push(insertEvent(tx, owner, event, { ...event, seq }));
   }
   await Promise.all(sent);
 }
