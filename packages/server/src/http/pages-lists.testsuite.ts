@@ -102,6 +102,26 @@ export const LISTS: readonly List[] = [
     },
   },
   {
+    name: "what a session's sandboxes did over the network",
+    open: async (world) => {
+      const session = newSession({ workspace_id: world.workspaceId });
+      await world.store.write((tx) => tx.sessions.insert(session));
+      const key = { workspaceId: world.workspaceId, sessionId: session.id };
+      const idOf = idFor("sevt");
+      return {
+        path: `/v1/drover/sessions/${session.id}/egress`,
+        insert: (tx, number) =>
+          tx.events.appendReceipts(key, [
+            {
+              ...{ id: idOf(number), type: "drover.egress", thread_id: session.thread_id },
+              ...{ cross_posted: false, public: {}, private: { call_id: "sevt_1", records: [] } },
+            },
+          ]),
+        idOf,
+      };
+    },
+  },
+  {
     name: "resources of a session",
     open: async (world) => {
       const session = newSession({ workspace_id: world.workspaceId });
