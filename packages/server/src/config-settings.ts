@@ -186,6 +186,41 @@ export const Settings = z.strictObject({
     .describe(
       "`none`: no sandbox has a network, whatever its environment says; one that was promised one is then not made. See [network](network.md).",
     ),
+  DROVER_SANDBOX_MEMORY_MB: z.coerce
+    .number()
+    .int()
+    .refine((mb) => mb === 0 || (mb >= 64 && mb <= 16_777_216), "must be 0, or 64 to 16777216")
+    .default(4096)
+    .describe(
+      "Megabytes of memory that all processes of a sandbox may have together, swap and what is in `/tmp` included; `0` for no limit. See [limits](limits.md).",
+    ),
+  DROVER_SANDBOX_CPUS: z.coerce
+    .number()
+    .refine((cpus) => cpus === 0 || (cpus >= 0.01 && cpus <= 4096), "must be 0, or 0.01 to 4096")
+    .default(0)
+    .describe(
+      "Processors that a sandbox may use at a time, such as `0.5` or `2`; `0` for no limit.",
+    ),
+  DROVER_SANDBOX_PROCESSES: z.coerce
+    .number()
+    .int()
+    .min(16)
+    .max(1_000_000)
+    .default(512)
+    .describe("Processes and threads that a sandbox may have at a time."),
+  DROVER_SANDBOX_OPEN_FILES: z.coerce
+    .number()
+    .int()
+    .min(64)
+    .max(1_000_000)
+    .default(4096)
+    .describe("Files that each process in a sandbox may have open at a time."),
+  DROVER_SANDBOX_ENFORCE: z
+    .enum(["where_possible", "required"])
+    .default("where_possible")
+    .describe(
+      "`required`: no sandbox is made where one of its limits cannot be enforced. `where_possible`: `drover doctor` says which hold.",
+    ),
   DROVER_FILES_BYTES_MAX: z.coerce
     .number()
     .int()

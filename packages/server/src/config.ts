@@ -6,6 +6,7 @@ import { scaled } from "./config-model-prices.ts";
 import type { ConfiguredModel } from "./config-models.ts";
 import { type ConfiguredProvider, configuredModels } from "./config-models-access.ts";
 import { PICODOLLAR_DECIMALS } from "./config-prices.ts";
+import { type SandboxLimitSettings, sandboxLimits } from "./config-sandbox.ts";
 import { type ConfiguredSearch, configuredSearch, problemInSearch } from "./config-search.ts";
 import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
 import { closestName } from "./lib/closest-name.ts";
@@ -48,6 +49,8 @@ export interface Config {
   readonly search?: ConfiguredSearch;
   /** Whether sandboxes have the network that their environment says, or none. */
   readonly sandboxNetwork: "environment" | "none";
+  /** What each sandbox may use, and whether that must be enforced. */
+  readonly sandboxLimits: SandboxLimitSettings;
   /** When models are offered to look back at their whole session. */
   readonly sessionEvents: "after_compaction" | "always" | "never";
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
@@ -205,6 +208,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     egressAllow: Object.freeze(settings.DROVER_EGRESS_ALLOW),
     ...configuredSearch(settings),
     sandboxNetwork: settings.DROVER_SANDBOX_NETWORK,
+    sandboxLimits: Object.freeze(sandboxLimits(settings)),
     policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
     sessionEvents: settings.DROVER_SESSION_EVENTS,
     prices: Object.freeze({

@@ -18,6 +18,8 @@ export async function examineSandbox(config: Config, folder: string): Promise<Fi
     ...(config.sandboxNetwork === "none"
       ? {}
       : { egress: { guard: openGuard(config.egressAllow) } }),
+    limits: config.sandboxLimits,
+    enforce: config.sandboxLimits.enforce,
     ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
   });
   const signal = AbortSignal.timeout(PATIENCE_MS);

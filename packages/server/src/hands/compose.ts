@@ -26,6 +26,8 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
       dataFolder: config.data,
       blobPath: (workspaceId, sha256) => blobPath(blobsFolder, workspaceId, sha256),
       installedPath: (sha256) => blobPath(blobsFolder, INSTALLED_WORKSPACE, sha256),
+      limits: config.sandboxLimits,
+      enforce: config.sandboxLimits.enforce,
       ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
       ...(config.sandboxNetwork === "none"
         ? {}

@@ -16,6 +16,7 @@ export const FAIL_POINTS = [
   "hands.skill.before_file",
   "hands.skill.after_extract",
   "hands.skill.after_publish",
+  "hands.provision.after_group",
   "hands.provision.after_launch",
   "hands.provision.after_record",
   "hands.call.after_provision",

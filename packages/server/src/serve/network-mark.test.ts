@@ -9,11 +9,13 @@ const SEARCH = {
 };
 const markOf = (settings: Record<string, string> = {}) => networkMark(loadConfig(settings));
 
-test("hands with another way out, or another search, are others; the order of names is nothing", () => {
+test("hands with another way out, another search or other limits are others; the order of names is nothing", () => {
   const marks = [
     markOf(),
     markOf({ DROVER_EGRESS_ALLOW: "10.0.0.0/8,mcp.internal" }),
     markOf({ DROVER_SANDBOX_NETWORK: "none" }),
+    markOf({ DROVER_SANDBOX_MEMORY_MB: "512" }),
+    markOf({ DROVER_SANDBOX_ENFORCE: "required" }),
     markOf(SEARCH),
     markOf({ ...SEARCH, DROVER_SEARCH_PROVIDER: "tavily" }),
     markOf({ ...SEARCH, DROVER_SEARCH_URL: "https://other.example" }),
@@ -22,5 +24,5 @@ test("hands with another way out, or another search, are others; the order of na
   expect(new Set(marks).size).toBe(marks.length);
   expect(marks.join()).not.toContain("canary");
   expect(markOf({ DROVER_EGRESS_ALLOW: "mcp.internal,10.0.0.0/8" })).toBe(marks[1]);
-  expect(markOf(SEARCH)).toBe(marks[3]);
+  expect(markOf(SEARCH)).toBe(marks[5]);
 });

@@ -1,14 +1,20 @@
 import { createHash } from "node:crypto";
 import type { Config } from "../config.ts";
+import { sandboxLimitVariables } from "../config-sandbox.ts";
 
-/** The same text for settings that let sandboxes and web tools reach the same. */
+/** The same text for settings that let sandboxes and web tools reach the same, and sandboxes use as much. */
 export function networkMark({
   egressAllow,
   sandboxNetwork,
   search,
-}: Pick<Config, "egressAllow" | "sandboxNetwork" | "search">): string {
+  sandboxLimits,
+}: Pick<Config, "egressAllow" | "sandboxNetwork" | "search" | "sandboxLimits">): string {
   const names = [...new Set(egressAllow)].sort();
-  return JSON.stringify([sandboxNetwork, ...names, ...(search ? [searchMark(search)] : [])]);
+  const limits = `limits ${Object.entries(sandboxLimitVariables(sandboxLimits)).flat().join(" ")}`;
+  return JSON.stringify([
+    ...[sandboxNetwork, limits, ...names],
+    ...(search ? [searchMark(search)] : []),
+  ]);
 }
 
 /** A digest, for the key is no text to be written anywhere. */

@@ -1,3 +1,4 @@
+import type { LimitHit } from "../sandboxes/limits.ts";
 import type { EgressRecord, Recipe } from "./hands.ts";
 
 /** What a provider can enforce on this machine, found out by trying. */
@@ -67,6 +68,11 @@ export interface ExecResult {
   readonly omitted_bytes?: number;
   /** Bytes in the spill file; 0 if there is none. */
   readonly spilled_bytes?: number;
+  /**
+   * Limits of the sandbox that were met while the command ran, or by what ran in it since the command
+   * before. Absent if none was.
+   */
+  readonly limits?: readonly LimitHit[];
 }
 
 /** A program run beside the persistent shell, which it does not touch. */

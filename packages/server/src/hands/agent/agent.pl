@@ -26,6 +26,8 @@ use constant {
   FORWARD_MAX => 4 << 20, TAIL_KEEP => 1 << 18, CARRY_KEEP => 1 << 14, ERROR_KEEP => 1 << 13,
   LIST_BYTES_MAX => 3 << 19, LIST_VISIT_MAX => 50_000, RUNS_MAX => 16, WRITES_MAX => 16,
   SPILLS_KEEP => 16, STATUS_FD => 60, POLL_S => 0.025, KILL_TRIES => 1000,
+  # For the shell: where memory runs out, the kernel is to end what it started before it ends the agent.
+  FIRST_TO_END => "{ builtin printf 1000 >/proc/self/oom_score_adj; } 2>/dev/null\n",
 };
 
 my %SYS =
@@ -227,7 +229,7 @@ sub start_shell {
   unblock($_) for $in_write, $out_read, $status_read;
   $shell = {
     pid => $pid, pidfd => $pidfd, in => $in_write, out => $out_read, status => $status_read,
-    pending => '', carry => '', reply => '',
+    pending => FIRST_TO_END, carry => '', reply => '',
   };
 }
 
@@ -250,7 +252,7 @@ sub start_exec {
   my $carry = $shell->{carry};
   $shell->{carry} = '';
   take_output($carry) if length $carry;
-  $shell->{pending} =
+  $shell->{pending} .=
       "\n{ IFS= builtin read -r -d '' __drover_command; } 2>/dev/null; "
     . 'builtin eval "$__drover_command" </dev/null ' . STATUS_FD . '>&-; '
     . q({ builtin printf '%d\n' "$?" >&) . STATUS_FD . "; } 2>/dev/null\n"

@@ -1,9 +1,11 @@
 #!/usr/bin/perl
 # Becomes bubblewrap: prepares this process on the host, then execs.
 #
-#   launch.pl --parent PID [--exit FD] [--uid N --stage DIR --cover DIR [--bind NAME=PATH]...] -- BWRAP ARG...
+#   launch.pl --parent PID [--group DIR]... [--exit FD]
+#     [--uid N --stage DIR --cover DIR [--bind NAME=PATH]...] -- BWRAP ARG...
 #
 # Open on arrival: 0-2 (the agent's stdio), 3 (seccomp filter), 4 (bwrap arguments), 5 (bwrap status).
+# With --group: goes into that control group before anything else, and so does all that it becomes and starts.
 # With --exit: this process gets a network of its own, whose only way out is served by the parent; FD is
 # Node's channel to it, which is closed before anything else is run (exit.pl).
 # With --uid (as root): binds each PATH to COVER/NAME in a private mount namespace, so that folders
@@ -51,6 +53,14 @@ sub close_inherited {
   }
 }
 
+# The number 0 stands for whoever writes it.
+sub enter {
+  my ($group) = @_;
+  open my $file, '>', "$group/cgroup.procs" or fail("enter $group: $!");
+  defined syswrite $file, '0' or fail("enter $group: $!");
+  close $file;
+}
+
 sub stage {
   my ($stage, $cover, @binds) = @_;
   sys('unshare', CLONE_NEWNS);
@@ -72,19 +82,21 @@ sub become {
   sys('setresuid', $uid, $uid, $uid);
 }
 
-my (%option, @binds);
+my (%option, @binds, @groups);
 while (@ARGV) {
   my $name = shift @ARGV;
   last if $name eq '--';
   my $value = shift @ARGV;
-  $name =~ /^--(parent|exit|uid|stage|cover|bind)$/ && defined $value or fail("bad argument $name");
-  if ($1 eq 'bind') { push @binds, $value }
-  else              { $option{$1} = $value }
+  $name =~ /^--(parent|group|exit|uid|stage|cover|bind)$/ && defined $value or fail("bad argument $name");
+  if    ($1 eq 'bind')  { push @binds,  $value }
+  elsif ($1 eq 'group') { push @groups, $value }
+  else                  { $option{$1} = $value }
 }
 fail('no program to run') unless @ARGV && $option{parent};
 
 my ($directory) = $0 =~ m{^(/.*)/[^/]+$} or fail("$0 is not an absolute path");
 chdir '/' or fail("chdir: $!");
+enter($_) for @groups;
 umask 022;
 if (defined $option{exit}) {
   $option{exit} eq FIRST_UNUSED_FD or fail("the channel must be descriptor @{[FIRST_UNUSED_FD]}");

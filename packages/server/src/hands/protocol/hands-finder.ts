@@ -69,7 +69,7 @@ export class HandsFinder {
       connection.close();
       throw new HandsUnavailableError(
         `The hands of ${this.#options.dataDir} (process ${file.pid}) were started with other settings for the ` +
-          "network or the search (DROVER_EGRESS_ALLOW, DROVER_SANDBOX_NETWORK, DROVER_SEARCH_*) than this " +
+          "sandboxes or the search (DROVER_EGRESS_ALLOW, DROVER_SANDBOX_*, DROVER_SEARCH_*) than this " +
           "server: stop them with `drover stop --hands`, and the next call starts others.",
       );
     }

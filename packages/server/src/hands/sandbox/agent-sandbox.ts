@@ -10,6 +10,7 @@ import {
   type Sandbox,
   SandboxFileError,
 } from "../../core/ports/sandbox.ts";
+import type { LimitHit } from "../../core/sandboxes/limits.ts";
 import type { AgentConnection } from "./agent-connection.ts";
 import { type AgentFields, fieldsOf } from "./agent-fields.ts";
 
@@ -34,6 +35,8 @@ export interface AgentSandboxOptions {
   /** Ends the sandbox; resolves when all processes are gone. */
   readonly end: () => Promise<void>;
   readonly takeEgress: () => readonly EgressRecord[];
+  /** The limits that were met since this was asked the last time. */
+  readonly takeLimitHits: () => readonly LimitHit[];
 }
 
 /** A sandbox whose inside is `agent.pl`, however it was launched. */
@@ -44,6 +47,7 @@ export class AgentSandbox implements Sandbox {
   readonly #answerMs: number;
   readonly #end: () => Promise<void>;
   readonly takeEgress: () => readonly EgressRecord[];
+  readonly #takeLimitHits: () => readonly LimitHit[];
   /** The end of the last command that was asked for. Never rejects. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -54,6 +58,7 @@ export class AgentSandbox implements Sandbox {
     this.#answerMs = options.answerMs;
     this.#end = options.end;
     this.takeEgress = options.takeEgress;
+    this.#takeLimitHits = options.takeLimitHits;
   }
 
   async exec(
@@ -86,9 +91,11 @@ export class AgentSandbox implements Sandbox {
     });
     const stopped = await stoppedWhile(answer, timeoutMs, signal, () => this.#killAll());
     const fields = fieldsOf(await answer, this.#connection);
+    const limits = this.#takeLimitHits();
     const end = fields.text();
     const code = fields.integer();
     return {
+      ...(limits.length > 0 && { limits }),
       exitCode: end === "exit" && !stopped ? code : null,
       ended: stopped ?? (end === "killed" ? "cancelled" : "exited"),
       output_bytes: fields.integer(),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ExecResult } from "../../core/ports/sandbox.ts";
+import { limitSentence } from "../../core/sandboxes/limits.ts";
 import {
   decoded,
   excerpt,
@@ -54,9 +55,10 @@ async function runCommand(
   const result = await refusalsOf("bash", "command", running);
   const output = outputText(ends, result, path);
   const remark = remarkOn(result, timeoutMs);
-  if (remark !== undefined) return { text: joined(output, remark), isError: true };
-  if (result.exitCode === 0) return success(output);
-  return { text: output || `exit ${result.exitCode}`, isError: true };
+  const limits = result.limits?.map(limitSentence) ?? [];
+  if (remark !== undefined) return { text: joined(output, ...limits, remark), isError: true };
+  if (result.exitCode === 0) return success(joined(output, ...limits));
+  return { text: joined(output || `exit ${result.exitCode}`, ...limits), isError: true };
 }
 
 function outputText(ends: OutputEnds, result: ExecResult, path: string): string {
@@ -87,6 +89,7 @@ function remarkOn(result: ExecResult, timeoutMs: number): string | undefined {
   return undefined;
 }
 
-function joined(output: string, remark: string): string {
-  return output === "" ? remark : `${output}\n\n${remark}`;
+function joined(output: string, ...remarks: readonly string[]): string {
+  if (remarks.length === 0) return output;
+  return [...(output === "" ? [] : [output, ""]), ...remarks].join("\n");
 }

@@ -18,8 +18,9 @@ import type { WayOutOptions } from "../../egress/way-out.ts";
 import { SkillCache } from "../../skills/skill-cache.ts";
 import { makeSkillTree } from "../../skills/skill-tree.ts";
 import type { AgentSandbox } from "../agent-sandbox.ts";
+import { ControlGroups } from "../cgroups/control-groups.ts";
+import { requireLimits } from "../cgroups/require-limits.ts";
 import { seccompFilter } from "../seccomp/seccomp-filter.ts";
-import { findSyscallTable } from "../seccomp/syscall-tables.ts";
 import { type BaseFolders, writeBase } from "./base-files.ts";
 import {
   agentCommand,
@@ -27,10 +28,12 @@ import {
   type SandboxLimits,
   type ShownFolders,
 } from "./bwrap-arguments.ts";
+import { checkMachine } from "./check-machine.ts";
 import { connectAgent } from "./connect-agent.ts";
 import { checkHandId, HandFolder } from "./hand-folder.ts";
 import { HostUids, ownerOf } from "./host-uids.ts";
 import { launcherPlan } from "./launcher-plan.ts";
+import { planLimits } from "./plan-limits.ts";
 import { endRecorded, findRecord, forgetRecord, recordLaunch } from "./process-record.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { type Launch, SandboxProcess } from "./sandbox-process.ts";
@@ -50,6 +53,8 @@ export interface BubblewrapProviderOptions {
   /** The folder of `agent.pl` and `launch.pl`; by default the one in the sources. */
   readonly agentFolder?: string;
   readonly limits?: Partial<SandboxLimits>;
+  /** `required`: no sandbox is made where one of the limits cannot be enforced. */
+  readonly enforce?: "required" | "where_possible";
   /** What may be dialled for sandboxes that have a network; without it they are refused. */
   readonly egress?: Pick<WayOutOptions, "guard" | "connect" | "limits">;
   /** An agent that needs longer for anything but a command is taken for lost, and its sandbox ended. */
@@ -74,6 +79,7 @@ const END_EARLIER_MS = 15_000;
 interface Prepared {
   readonly seccomp: Uint8Array;
   readonly base: BaseFolders;
+  readonly groups: ControlGroups;
 }
 
 interface LaunchShape {
@@ -116,11 +122,12 @@ export class BubblewrapProvider implements SandboxProvider {
       const { exitCode } = await sandbox.exec(request, () => undefined, signal);
       if (exitCode !== 7) throw new SandboxUnavailableError("bash does not run in a sandbox");
     });
+    const { groups } = this.#prepare();
     return {
       provider: "bubblewrap",
       mode: this.#mode,
-      memoryLimit: false,
-      cpuLimit: false,
+      memoryLimit: groups.can("memory"),
+      cpuLimit: groups.can("cpu"),
       processLimit: true,
       diskLimit: false,
       transparentEgress: await this.#hasTransparentEgress(signal),
@@ -308,7 +315,9 @@ export class BubblewrapProvider implements SandboxProvider {
   }
 
   #launch(prepared: Prepared, folder: HandFolder, { trees, uid, hasExit }: LaunchShape): Launch {
-    const limits = { ...DEFAULT_LIMITS, ...this.#options.limits };
+    const launched = recordLaunch();
+    const { group, inside } = planLimits(prepared.groups, launched.launch_id, this.#limits);
+    const record = group ? { ...launched, groups: group.folders } : launched;
     const { launcherOptions, folders } = launcherPlan(uid, folder.stage, {
       workspace: folder.workspace,
       outputs: folder.outputs,
@@ -316,19 +325,23 @@ export class BubblewrapProvider implements SandboxProvider {
       ...trees,
       ...prepared.base,
     });
-    const record = recordLaunch();
     return {
+      group,
       handFolder: folder.path,
       record,
       perlPath: this.#options.perlPath ?? "/usr/bin/perl",
       launcher: join(this.#agentFolder, "launch.pl"),
       launcherOptions,
       bwrapPath: this.#options.bwrapPath ?? "/usr/bin/bwrap",
-      bwrapArguments: bwrapArguments(folders, hasExit),
+      bwrapArguments: bwrapArguments(folders, { hasExit, memoryBytes: inside.memoryBytes }),
       hasExit,
       seccompFilter: prepared.seccomp,
-      command: agentCommand(limits, record.launch_id),
+      command: agentCommand(inside, record.launch_id),
     };
+  }
+
+  get #limits(): SandboxLimits {
+    return { ...DEFAULT_LIMITS, ...this.#options.limits };
   }
 
   /** Where its end cannot be proved, the record of it stays, and with that `endEarlier` decides. */
@@ -355,24 +368,14 @@ export class BubblewrapProvider implements SandboxProvider {
   }
 
   #prepare(): Prepared {
-    const table = findSyscallTable(process.arch);
-    if (!table || process.platform !== "linux") {
-      const machine = `${process.platform} on ${process.arch}`;
-      throw new SandboxUnavailableError(
-        `bubblewrap sandboxes need Linux on x64 or arm64, and this is ${machine}`,
-      );
-    }
-    if (this.#mode === "root" && process.getuid?.() !== 0) {
-      throw new SandboxUnavailableError("sandboxes of mode root can only be made by root");
-    }
-    if (this.#mode === "rootless" && process.getuid?.() === 0) {
-      throw new SandboxUnavailableError("root can only make sandboxes of mode root");
-    }
+    const table = checkMachine(this.#mode);
     if (this.#prepared) return this.#prepared;
     mkdirSync(this.#handsFolder, { recursive: true, mode: 0o700 });
     chmodSync(this.#handsFolder, 0o700);
     const base = writeBase(this.#baseFolder, join(this.#agentFolder, "agent.pl"));
-    this.#prepared = { base, seccomp: seccompFilter(table) };
+    const groups = ControlGroups.find(this.#handsFolder);
+    if (this.#options.enforce === "required") requireLimits(groups, this.#limits);
+    this.#prepared = { base, groups, seccomp: seccompFilter(table) };
     return this.#prepared;
   }
 

@@ -1,8 +1,10 @@
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
+import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
+import { openLimitsWorld } from "./limits-world.testsuite.ts";
 import { testSkills } from "./skills.testsuite.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
 
@@ -17,6 +19,7 @@ if (process.getuid?.() === 0) {
 }
 
 testSandboxes("bubblewrap as an unprivileged user", openBubblewrapWorld);
+testLimits("bubblewrap as an unprivileged user", openLimitsWorld);
 testNetworks("bubblewrap as an unprivileged user", openBubblewrapWorld);
 testEscapes("rootless", { type: "none" });
 testEscapes("rootless", { type: "unrestricted" });

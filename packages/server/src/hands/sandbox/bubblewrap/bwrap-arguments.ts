@@ -1,3 +1,4 @@
+import type { SandboxUse } from "../../../core/sandboxes/limits.ts";
 import { SKILLS_FOLDER } from "../../skills/skill-tree.ts";
 import { baseArguments } from "./base-files.ts";
 import { UPLOADS_FOLDER } from "./upload-tree.ts";
@@ -21,10 +22,8 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   TERM: "dumb",
 };
 
-/** Resource limits of every process inside; the number of processes counts for all of them together. */
-export interface SandboxLimits {
-  readonly processes: number;
-  readonly openFiles: number;
+/** `openFiles` and `fileBytes` are limits of every process inside, the others of all of them together. */
+export interface SandboxLimits extends SandboxUse {
   readonly fileBytes: number;
 }
 
@@ -40,12 +39,21 @@ export interface ShownFolders {
   readonly agent: string;
 }
 
+interface InsideOptions {
+  readonly hasExit: boolean;
+  /** The limit that what is kept in memory counts to: a full `/tmp` is to be an error, not an end. */
+  readonly memoryBytes?: number | undefined;
+}
+
 /**
  * bubblewrap's arguments (NUL separated, for `--args`): own namespaces of every kind, a network with
  * only `lo` in it, no capability, nothing of the host but its programs, read-only. With a way out the
  * network is the one that the launcher made.
  */
-export function bwrapArguments(folders: ShownFolders, hasExit: boolean): Buffer {
+export function bwrapArguments(
+  folders: ShownFolders,
+  { hasExit, memoryBytes = Number.POSITIVE_INFINITY }: InsideOptions,
+): Buffer {
   const options = [
     ...["--unshare-all", ...(hasExit ? ["--share-net"] : [])],
     ...["--unshare-user", "--disable-userns"],
@@ -55,10 +63,10 @@ export function bwrapArguments(folders: ShownFolders, hasExit: boolean): Buffer 
     ...Object.entries(ENVIRONMENT).flatMap(([name, value]) => ["--setenv", name, value]),
     ...baseArguments(folders.etc),
     ...["--proc", "/proc", "--dev", "/dev"],
-    ...tmpfs("/dev/shm", SHM_BYTES),
-    ...tmpfs("/tmp", TMP_BYTES),
-    ...tmpfs("/var/tmp", SHM_BYTES),
-    ...tmpfs("/run", SMALL_BYTES),
+    ...tmpfs("/dev/shm", Math.min(SHM_BYTES, memoryBytes / 16)),
+    ...tmpfs("/tmp", Math.min(TMP_BYTES, memoryBytes / 4)),
+    ...tmpfs("/var/tmp", Math.min(SHM_BYTES, memoryBytes / 16)),
+    ...tmpfs("/run", Math.min(SMALL_BYTES, memoryBytes / 64)),
     ...["--ro-bind", folders.agent, AGENT_FOLDER],
     ...["--bind", folders.workspace, "/workspace"],
     ...["--bind", folders.outputs, "/mnt/session/outputs"],
@@ -80,5 +88,5 @@ export function agentCommand(limits: SandboxLimits, launchId: string): string[] 
 }
 
 function tmpfs(path: string, bytes: number): string[] {
-  return ["--perms", "1777", "--size", String(bytes), "--tmpfs", path];
+  return ["--perms", "1777", "--size", String(Math.floor(bytes)), "--tmpfs", path];
 }

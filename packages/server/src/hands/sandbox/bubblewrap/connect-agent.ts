@@ -1,4 +1,5 @@
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import { limitSentence } from "../../../core/sandboxes/limits.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
 import type { SandboxExit } from "../../egress/sandbox-exit.ts";
 import { AgentConnection } from "../agent-connection.ts";
@@ -65,7 +66,7 @@ function wire({ handId, handFolder, process, exit, answerMs, onWarning }: Connec
     process.end().catch(warn(`the sandbox of ${handId} does not end`));
   });
   const closed = process.exited.then(async (why) => {
-    because ??= `it ended by itself: ${why}`;
+    because ??= limitsMet(process) ?? `it ended by itself: ${why}`;
     exit?.close();
     connection.end(because);
     await process.end();
@@ -80,6 +81,16 @@ function wire({ handId, handFolder, process, exit, answerMs, onWarning }: Connec
     await closed;
   };
   const takeEgress = () => exit?.takeEgress() ?? [];
-  const sandbox = new AgentSandbox({ handId, connection, answerMs, closed, end, takeEgress });
+  const takeLimitHits = () => process.takeLimitHits();
+  const sandbox = new AgentSandbox({
+    ...{ handId, connection, answerMs },
+    ...{ closed, end, takeEgress, takeLimitHits },
+  });
   return { connection, sandbox };
+}
+
+/** Why a sandbox ended that was not to end, if a limit was met; undefined otherwise. */
+function limitsMet(process: SandboxProcess): string | undefined {
+  const hits = process.takeLimitHits();
+  return hits.length === 0 ? undefined : hits.map(limitSentence).join("; ");
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { startOn } from "../../../core/ports/sandbox.testsuite.ts";
 import { type BubblewrapWorld, openBubblewrapWorld } from "./test-world.ts";
 
@@ -70,6 +71,10 @@ export function testCrashes(mode: string): void {
         true,
       );
       expect(existsSync(join(world.folder, "hands/hand_owned/sandbox.json"))).toBe(false);
+      // Whoever is nobody is given no groups here.
+      const groups = z.array(z.string()).default([]).parse(record.groups);
+      expect(groups.length > 0).toBe(mode === "root");
+      expect(groups.filter((folder) => existsSync(folder))).toEqual([]);
     });
 
     test("die by themselves", async () => {

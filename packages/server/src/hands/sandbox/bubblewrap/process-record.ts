@@ -3,6 +3,7 @@ import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { removeGroups } from "../cgroups/remove-groups.ts";
 import { bootId, endLaunch, endProcess, identify } from "./process-table.ts";
 
 const BOOT = { boot_id: z.string().min(1) };
@@ -13,6 +14,8 @@ const LAUNCH = {
   launch_id: z.string().regex(/^[0-9a-f]{32}$/),
   /** The start time of the process that launched it. */
   since: START_TIME,
+  /** Folders of its control groups, if it has any. */
+  groups: z.array(z.string().startsWith("/")).readonly().optional(),
 };
 /** The first process of the sandbox's pid namespace. When it is gone, so are all processes of the sandbox. */
 const FIRST_PROCESS = { pid: z.number().int().min(2), start_time: START_TIME };
@@ -88,5 +91,7 @@ export async function endRecorded(record: SandboxRecord, deadlineMs: number): Pr
   if (record.boot_id !== bootId()) return;
   // First the inside: the command lines in it are whatever the code in there likes.
   if ("pid" in record) await endProcess(record, deadlineMs);
-  if ("launch_id" in record) await endLaunch(record.launch_id, record.since, deadlineMs);
+  if (!("launch_id" in record)) return;
+  await endLaunch(record.launch_id, record.since, deadlineMs);
+  await removeGroups(record.groups ?? [], deadlineMs);
 }

@@ -2,7 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Duplex, type Readable, type Writable } from "node:stream";
 import { isMainThread } from "node:worker_threads";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import type { LimitHit } from "../../../core/sandboxes/limits.ts";
+import { failPoint } from "../../../lib/fail-point.ts";
 import type { ExitListeners } from "../../egress/sandbox-exit.ts";
+import { removeGroups } from "../cgroups/remove-groups.ts";
+import type { SandboxGroup } from "../cgroups/sandbox-group.ts";
 import {
   endRecorded,
   forgetRecord,
@@ -40,9 +44,12 @@ export interface Launch {
   readonly command: readonly string[];
   /** True for a network whose only way out this process serves. */
   readonly hasExit: boolean;
+  /** What its use is limited by, not made yet; the record names its folders. */
+  readonly group: SandboxGroup | undefined;
 }
 
 interface Started {
+  readonly group: SandboxGroup | undefined;
   readonly child: ChildProcess;
   readonly record: ProcessRecord;
   readonly exited: Promise<string>;
@@ -59,6 +66,7 @@ export class SandboxProcess {
   readonly exited: Promise<string>;
   /** To be served at once and closed when it has exited; undefined without a way out. */
   readonly listeners: ExitListeners | undefined;
+  readonly #group: SandboxGroup | undefined;
 
   /**
    * Starts one and resolves when its namespaces exist; nothing of the agent's has been asked for yet.
@@ -72,6 +80,7 @@ export class SandboxProcess {
       throw new SandboxUnavailableError("sandboxes can only be made by the main thread");
     }
     saveRecord(launch.handFolder, launch.record);
+    await makeGroup(launch);
     const child = spawnLauncher(launch);
     const exited = exitOf(child);
     const received = new ReceivedListeners(child);
@@ -87,6 +96,7 @@ export class SandboxProcess {
           record: { ...launch.record, ...first },
           exited,
           listeners,
+          group: launch.group,
         });
       }
     } catch (error) {
@@ -100,7 +110,7 @@ export class SandboxProcess {
     throw explainFailure(await exited);
   }
 
-  private constructor({ child, record, exited, listeners }: Started) {
+  private constructor({ child, record, exited, listeners, group }: Started) {
     const { stdin, stdout } = child;
     if (!stdin || !stdout) throw new Error("the launcher has no pipes");
     this.stdin = stdin;
@@ -108,12 +118,32 @@ export class SandboxProcess {
     this.record = record;
     this.exited = exited;
     this.listeners = listeners;
+    this.#group = group;
   }
 
   /** Kills everything inside; resolves when it is gone. Rejects if it does not go. */
   async end(): Promise<void> {
     await endProcess(this.record, END_MS);
     await this.exited;
+    this.#group?.observe();
+    await removeGroups(this.record.groups ?? [], END_MS);
+  }
+
+  /** The limits that were met since this was asked the last time. */
+  takeLimitHits(): readonly LimitHit[] {
+    return this.#group?.takeHits() ?? [];
+  }
+}
+
+/** Before there is a process, so that none of the sandbox ever runs outside. */
+async function makeGroup({ group, record, handFolder }: Launch): Promise<void> {
+  try {
+    group?.make();
+    failPoint("hands.provision.after_group");
+  } catch (error) {
+    await removeGroups(record.groups ?? [], END_MS);
+    forgetRecord(handFolder, record);
+    throw error;
   }
 }
 
@@ -125,12 +155,13 @@ async function endHalfMade(child: ChildProcess, { handFolder, record }: Launch):
 }
 
 function spawnLauncher(launch: Launch): ChildProcess {
-  const { launcherOptions, bwrapPath, command, hasExit } = launch;
+  const { launcherOptions, bwrapPath, command, hasExit, group } = launch;
   return spawn(
     launch.perlPath,
     [
       launch.launcher,
       ...["--parent", String(process.pid)],
+      ...(group?.folders ?? []).flatMap((folder) => ["--group", folder]),
       ...(hasExit ? ["--exit", String(CHANNEL_FD)] : []),
       ...launcherOptions,
       "--",

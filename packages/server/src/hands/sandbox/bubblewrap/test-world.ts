@@ -6,6 +6,7 @@ import type { SkillMount } from "../../../core/ports/hands.ts";
 import type { NetworkWorld } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { Outside } from "../../egress/outside.testsuite.ts";
 import { BubblewrapProvider } from "./bubblewrap-provider.ts";
+import type { SandboxLimits } from "./bwrap-arguments.ts";
 import { removeFolder } from "./remove-folder.ts";
 
 export interface BubblewrapWorld extends NetworkWorld {
@@ -15,7 +16,9 @@ export interface BubblewrapWorld extends NetworkWorld {
 }
 
 /** An installation in a folder that nobody else can enter. */
-export async function openBubblewrapWorld(): Promise<BubblewrapWorld> {
+export async function openBubblewrapWorld(
+  limits: Partial<SandboxLimits> = {},
+): Promise<BubblewrapWorld> {
   const folder = await mkdtemp(join(tmpdir(), "drover-sandbox-"));
   await chmod(folder, 0o700);
   const blobPath = (_workspaceId: string, sha256: string) => join(folder, sha256);
@@ -29,6 +32,7 @@ export async function openBubblewrapWorld(): Promise<BubblewrapWorld> {
       egress: outside,
       onWarning,
       answerMs: 3_000,
+      limits,
     });
   const provider = open();
   return {

@@ -29,6 +29,11 @@ const EXPLANATIONS: readonly Explanation[] = [
       "a sandbox cannot have a network here, because the kernel does not lead its connections into a proxy: it needs nftables with TPROXY (`modprobe nft_tproxy`); with DROVER_SANDBOX_NETWORK=none sessions are made without",
   },
   {
+    pattern: /drover-launch: enter /,
+    message:
+      "a sandbox cannot be put into the control groups that limit it: the server's own group must be one that it may divide (`Delegate=yes`, `DelegateSubgroup=server` in its systemd unit)",
+  },
+  {
     pattern: /uid map: Permission denied|Failed RTM_NEWADDR/,
     message:
       "AppArmor does not let bubblewrap make user namespaces: run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or give /usr/bin/bwrap an AppArmor profile with `userns,`",

@@ -1,0 +1,37 @@
+import type { z } from "zod";
+import type { Settings } from "./config-settings.ts";
+
+export interface SandboxLimitSettings {
+  /** Absent for no limit, as below. */
+  readonly memoryBytes?: number;
+  readonly cpus?: number;
+  readonly processes: number;
+  /** Of each process. */
+  readonly openFiles: number;
+  readonly enforce: "required" | "where_possible";
+}
+
+const MB = 1024 * 1024;
+
+export function sandboxLimits(settings: z.output<typeof Settings>): SandboxLimitSettings {
+  const { DROVER_SANDBOX_MEMORY_MB: memory, DROVER_SANDBOX_CPUS: cpus } = settings;
+  return {
+    ...(memory > 0 && { memoryBytes: memory * MB }),
+    ...(cpus > 0 && { cpus }),
+    processes: settings.DROVER_SANDBOX_PROCESSES,
+    openFiles: settings.DROVER_SANDBOX_OPEN_FILES,
+    enforce: settings.DROVER_SANDBOX_ENFORCE,
+  };
+}
+
+/** The settings as the environment has them, for a process that is to have the same. */
+export function sandboxLimitVariables(limits: SandboxLimitSettings): Record<string, string> {
+  const { memoryBytes = 0, cpus = 0, processes, openFiles, enforce } = limits;
+  return {
+    DROVER_SANDBOX_MEMORY_MB: String(memoryBytes / MB),
+    DROVER_SANDBOX_CPUS: String(cpus),
+    DROVER_SANDBOX_PROCESSES: String(processes),
+    DROVER_SANDBOX_OPEN_FILES: String(openFiles),
+    DROVER_SANDBOX_ENFORCE: enforce,
+  };
+}

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { limitSentence } from "../sandboxes/limits.ts";
+import { type Box, type SandboxWorld, startOn } from "./sandbox.testsuite.ts";
+import type { SandboxCapabilities } from "./sandbox.ts";
+
+/** What the worlds of this suite limit their sandboxes to. */
+export const TESTED_LIMITS = { memoryBytes: 128 * 1024 * 1024, cpus: 0.5, processes: 48 } as const;
+
+export interface LimitsWorld extends SandboxWorld {
+  /** As another installation on the machine has them. */
+  neighbour(): Promise<LimitsWorld>;
+  /** A further provider on the same data that makes no sandbox unless all limits are enforced. */
+  strict(): SandboxWorld["provider"];
+  /** How many groups the kernel has in which sandboxes of this process are limited. */
+  groups(): number;
+  /** How often the sandbox of the hand was made to wait for the processor. */
+  throttled(hand: string): number;
+}
+
+const HOG = "perl -e '$x = q(a) x 600_000_000; sleep 60'";
+/** Stops at the first fork that is refused; every child waits to be ended. */
+const FORKS =
+  "perl -e 'for (1 .. 200) { my $pid = fork; last unless defined $pid; if (!$pid) { sleep 60; exit } push @all, $pid } print scalar @all; kill 9, @all'";
+const BOMB = "perl -e 'fork while 1'";
+
+/** What a provider says it limits, it limits; run by the test of every implementation. */
+export function testLimits(name: string, open: () => Promise<LimitsWorld>): void {
+  describe(`limits of ${name}`, () => {
+    let world: LimitsWorld;
+    let capabilities: SandboxCapabilities;
+    beforeAll(async () => {
+      world = await open();
+      capabilities = await world.provider.capabilities(new AbortController().signal);
+    });
+    afterAll(async () => world[Symbol.asyncDispose]());
+
+    test("are declared by what the kernel has been seen to take", () => {
+      expect(capabilities).toMatchObject({ processLimit: true, diskLimit: false });
+      // Whoever is nobody is given no group here.
+      if (capabilities.mode === "rootless") expect(capabilities.memoryLimit).toBe(false);
+      else expect(capabilities).toMatchObject({ memoryLimit: true, cpuLimit: true });
+    });
+
+    test("are required or no sandbox is made", async () => {
+      const made = startOn(world.strict());
+      if (capabilities.memoryLimit) return (await made).sandbox.close();
+      await expect(made).rejects.toThrow(
+        /memory and the processors of a sandbox cannot be enforced.*DROVER_SANDBOX_ENFORCE/,
+      );
+    });
+
+    test("end what takes too much memory, say so, and leave the sandbox alive", async ({
+      skip,
+    }) => {
+      if (!capabilities.memoryLimit) skip();
+      await using box = await startOn(world.provider);
+      await box.sh("X=kept");
+      expect(await hits(box, HOG)).toEqual({ exitCode: 137, hits: [MEMORY] });
+      expect(await hits(box, 'echo "$X"; test "$X" = kept')).toEqual({ exitCode: 0, hits: [] });
+      // A child that nobody asks for is told of all the same.
+      expect(await hits(box, `${HOG} & wait; true`)).toEqual({ exitCode: 0, hits: [MEMORY] });
+    });
+
+    test("count all processes together", async ({ skip }) => {
+      if (!capabilities.memoryLimit) skip();
+      await using box = await startOn(world.provider);
+      const command =
+        "for i in 1 2 3 4 5 6; do perl -e '$x = q(a) x 40_000_000; sleep 60' & done; wait -n; kill $(jobs -p) 2>/dev/null; wait; true";
+      expect((await hits(box, command)).hits).toEqual([MEMORY]);
+      expect((await box.sh("echo alive")).output).toBe("alive\n");
+    });
+
+    test("leave room for what is kept in memory, which is full before they are met", async ({
+      skip,
+    }) => {
+      if (!capabilities.memoryLimit) skip();
+      await using box = await startOn(world.provider);
+      const fill = "for d in /tmp /var/tmp /dev/shm /run; do cat /dev/zero > $d/full; done";
+      const { limits, exitCode } = await box.exec({ command: fill, timeoutMs: 60_000 });
+      expect({ limits, exitCode }).toEqual({ limits: undefined, exitCode: 1 });
+      expect((await box.sh("rm /tmp/full; echo alive")).output).toBe("alive\n");
+    });
+
+    test("refuse further processes, and say so where that is counted", async () => {
+      await using box = await startOn(world.provider);
+      const { exitCode, output } = await box.sh(FORKS);
+      expect(exitCode).toBe(0);
+      expect(Number(output)).toBeGreaterThan(30);
+      expect(Number(output)).toBeLessThan(TESTED_LIMITS.processes);
+      // Groups count refusals; what a process carries itself does not.
+      const said = capabilities.memoryLimit ? ["fork refused: limit of 48 processes"] : [];
+      expect((await hits(box, FORKS)).hits).toEqual(said);
+    });
+
+    test("hold a fork bomb, beside which another sandbox answers", async () => {
+      await using box = await startOn(world.provider);
+      await using other = await startOn(world.provider);
+      const bomb = box.sh(BOMB, 1_500);
+      expect((await other.sh("echo alive")).output).toBe("alive\n");
+      expect((await bomb).ended).toBe("timeout");
+      expect((await box.sh("ls -d /proc/[0-9]* | wc -l; echo alive")).output).toMatch(
+        /^\d\nalive\n$/,
+      );
+    });
+
+    test("slow down what takes too much of the processor", async ({ skip }) => {
+      if (!capabilities.cpuLimit) skip();
+      const hand = "hand_throttled";
+      await using box = await startOn(world.provider, { hand });
+      await box.sh("timeout 0.6 bash -c 'while :; do :; done'");
+      expect(world.throttled(hand)).toBeGreaterThan(0);
+    });
+
+    test("are counted in groups that go with the sandbox, and never with another's", async ({
+      skip,
+    }) => {
+      if (!capabilities.memoryLimit) skip();
+      const before = world.groups();
+      await using neighbour = await world.neighbour();
+      await using theirs = await startOn(neighbour.provider);
+      const perSandbox = world.groups() - before;
+      expect(perSandbox).toBeGreaterThan(0);
+      const box = await startOn(world.provider);
+      expect(world.groups()).toBe(before + 2 * perSandbox);
+      await box.sandbox.close();
+      expect(world.groups()).toBe(before + perSandbox);
+      await box[Symbol.asyncDispose]();
+      await world.another().reap();
+      expect(world.groups()).toBe(before + perSandbox);
+      expect((await theirs.sh("echo alive")).output).toBe("alive\n");
+    });
+  });
+}
+
+const MEMORY = "killed: memory limit 128 MB (at least one process of the sandbox was ended by it)";
+
+async function hits(box: Box, command: string) {
+  const { exitCode, limits = [] } = await box.exec({ command, timeoutMs: 60_000 });
+  return { exitCode, hits: limits.map(limitSentence) };
+}
