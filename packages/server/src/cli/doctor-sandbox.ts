@@ -9,6 +9,9 @@ import { failureSentence } from "./failure.ts";
 const PATIENCE_MS = 60_000;
 const COMMAND_MS = 20_000;
 const OUTPUT_BYTES_MAX = 64 * 1024;
+const MB = 1024 * 1024;
+const REMEDY =
+  "run the server as root, or in a control group that is delegated to it (see docs/limits.md)";
 
 /** Runs a real sandbox and tries, from inside, what must not be possible. */
 export async function examineSandbox(config: Config, folder: string): Promise<Finding[]> {
@@ -128,19 +131,36 @@ function limits(config: Config, capabilities: SandboxCapabilities): Finding[] {
     capabilities.mode === "root"
       ? good("users", "each sandbox has a host user id of its own")
       : limit("users", "all sandboxes have this user's id; run as root to separate them");
-  const kinds = [
-    ["memory", capabilities.memoryLimit],
-    ["processor", capabilities.cpuLimit],
-    ["processes", capabilities.processLimit],
-    ["disk", capabilities.diskLimit],
-  ] as const;
-  const enforced = kinds.filter(([, isEnforced]) => isEnforced).map(([kind]) => kind);
-  const open = kinds.filter(([, isEnforced]) => !isEnforced).map(([kind]) => kind);
+  return [users, network(config, capabilities), ...usage(config, capabilities)];
+}
+
+function usage({ sandboxLimits }: Config, capabilities: SandboxCapabilities): Finding[] {
+  const { memoryBytes, cpus, processes, openFiles } = sandboxLimits;
+  const kinds: readonly (readonly [kind: string, limit: string | undefined, holds: boolean])[] = [
+    [
+      "memory",
+      memoryBytes === undefined ? undefined : `${memoryBytes / MB} MB`,
+      capabilities.memoryLimit,
+    ],
+    ["processor", cpus === undefined ? undefined : `${cpus}`, capabilities.cpuLimit],
+    ["processes", `${processes}`, capabilities.processLimit],
+    ["open files", `${openFiles}`, true],
+    ["disk", undefined, capabilities.diskLimit],
+  ];
+  const holding = kinds.filter(([, value, holds]) => value !== undefined && holds);
+  const failing = kinds.filter(([, value, holds]) => value !== undefined && !holds);
+  const unset = kinds.filter(([, value]) => value === undefined).map(([kind]) => kind);
   return [
-    users,
-    network(config, capabilities),
-    ...(enforced.length === 0 ? [] : [good("limits", `on ${enforced.join(", ")}`)]),
-    ...(open.length === 0 ? [] : [limit("limits", `none on ${open.join(", ")}`)]),
+    good("limits", `on ${holding.map(([kind, value]) => `${kind} (${value})`).join(", ")}`),
+    ...(failing.length === 0
+      ? []
+      : [
+          limit(
+            "limits",
+            `not enforced here: ${failing.map(([kind]) => kind).join(", ")}; ${REMEDY}`,
+          ),
+        ]),
+    ...(unset.length === 0 ? [] : [limit("limits", `none on ${unset.join(", ")}`)]),
   ];
 }
 

@@ -15,6 +15,8 @@ export interface LimitsWorld extends SandboxWorld {
   groups(): number;
   /** How often the sandbox of the hand was made to wait for the processor. */
   throttled(hand: string): number;
+  /** Kills the sandbox of the hand from outside. */
+  kill(hand: string): void;
 }
 
 const HOG = "perl -e '$x = q(a) x 600_000_000; sleep 60'";
@@ -101,6 +103,22 @@ export function testLimits(name: string, open: () => Promise<LimitsWorld>): void
       expect((await box.sh("ls -d /proc/[0-9]* | wc -l; echo alive")).output).toMatch(
         /^\d\nalive\n$/,
       );
+    });
+
+    test("are named where the sandbox dies before it could tell", async ({ skip }) => {
+      if (!capabilities.memoryLimit) skip();
+      const hand = "hand_dying";
+      await using box = await startOn(world.provider, { hand });
+      const command = `${HOG} & wait; echo killed; sleep 60`;
+      const dying = box.sandbox.exec(
+        { command, timeoutMs: 60_000 },
+        (chunk) => {
+          if (new TextDecoder().decode(chunk).includes("killed\n")) world.kill(hand);
+        },
+        new AbortController().signal,
+      );
+      await expect(dying).rejects.toThrow("the sandbox is gone: killed: memory limit 128 MB");
+      expect(await box.sandbox.closed).toContain("killed: memory limit 128 MB");
     });
 
     test("slow down what takes too much of the processor", async ({ skip }) => {

@@ -219,6 +219,7 @@ export class BubblewrapProvider implements SandboxProvider {
   async #provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
     const { handId } = request;
     const prepared = this.#prepare();
+    if (this.#options.enforce === "required") requireLimits(prepared.groups, this.#limits);
     if (signal.aborted) {
       const message = "the making of the sandbox was given up";
       throw new SandboxUnavailableError(message, { cause: signal.reason });
@@ -373,8 +374,7 @@ export class BubblewrapProvider implements SandboxProvider {
     mkdirSync(this.#handsFolder, { recursive: true, mode: 0o700 });
     chmodSync(this.#handsFolder, 0o700);
     const base = writeBase(this.#baseFolder, join(this.#agentFolder, "agent.pl"));
-    const groups = ControlGroups.find(this.#handsFolder);
-    if (this.#options.enforce === "required") requireLimits(groups, this.#limits);
+    const groups = ControlGroups.find(this.#handsFolder, this.#limits);
     this.#prepared = { base, groups, seccomp: seccompFilter(table) };
     return this.#prepared;
   }

@@ -66,7 +66,9 @@ function wire({ handId, handFolder, process, exit, answerMs, onWarning }: Connec
     process.end().catch(warn(`the sandbox of ${handId} does not end`));
   });
   const closed = process.exited.then(async (why) => {
-    because ??= limitsMet(process) ?? `it ended by itself: ${why}`;
+    because ??= [...process.takeLimitHits().map(limitSentence), `it ended by itself: ${why}`].join(
+      "; ",
+    );
     exit?.close();
     connection.end(because);
     await process.end();
@@ -87,10 +89,4 @@ function wire({ handId, handFolder, process, exit, answerMs, onWarning }: Connec
     ...{ closed, end, takeEgress, takeLimitHits },
   });
   return { connection, sandbox };
-}
-
-/** Why a sandbox ended that was not to end, if a limit was met; undefined otherwise. */
-function limitsMet(process: SandboxProcess): string | undefined {
-  const hits = process.takeLimitHits();
-  return hits.length === 0 ? undefined : hits.map(limitSentence).join("; ");
 }

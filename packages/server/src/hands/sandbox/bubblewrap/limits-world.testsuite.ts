@@ -31,6 +31,10 @@ export async function openLimitsWorld(): Promise<LimitsWorld> {
       folders.flatMap((folder) =>
         readdirSync(folder).filter((name) => /^drover-[0-9a-f]{32}$/.test(name)),
       ).length,
+    kill(hand) {
+      const record = findRecord(join(world.folder, "hands", hand));
+      if (record && "pid" in record) process.kill(record.pid, "SIGKILL");
+    },
     throttled(hand) {
       const record = findRecord(join(world.folder, "hands", hand));
       const groups = record && "launch_id" in record ? (record.groups ?? []) : [];

@@ -5,7 +5,7 @@ import { type CgroupLayout, CONTROLLERS, type Controller, cgroupLayout } from ".
 import { GROUP_PREFIX } from "./remove-groups.ts";
 import { type GroupLimits, type GroupPart, SandboxGroup } from "./sandbox-group.ts";
 
-/** Any that a kernel takes: the group that they are tried on stays empty. */
+/** Tried where no limit is set. Any that a kernel takes: the group stays empty. */
 const TRIED: Required<GroupLimits> = { memoryBytes: 64 * 1024 * 1024, cpus: 1, processes: 64 };
 
 /** Where groups of a controller can be made. */
@@ -23,15 +23,20 @@ export class ControlGroups {
   }
 
   /**
-   * Finds out by trying, with a group that is removed at once; `installation` names it, so that one which
-   * a killed process has left is removed by the next.
+   * Finds out by trying the limits on a group that is removed at once; `installation` names it, so that
+   * one which a killed process has left is removed by the next.
    */
-  static find(installation: string, layout: CgroupLayout = ownLayout()): ControlGroups {
+  static find(
+    installation: string,
+    limits: GroupLimits,
+    layout: CgroupLayout = ownLayout(),
+  ): ControlGroups {
+    const tried = { ...TRIED, ...limits };
     const digest = createHash("sha256").update(installation).digest("hex").slice(0, 16);
     const places = new Map<Controller, Place>();
     for (const controller of CONTROLLERS) {
       const place = candidates(layout, controller).find((candidate) =>
-        isUsable(candidate, controller, `${GROUP_PREFIX}trial-${digest}`),
+        isUsable(candidate, controller, { name: `${GROUP_PREFIX}trial-${digest}`, tried }),
       );
       if (place) places.set(controller, place);
     }
@@ -75,7 +80,11 @@ function candidates({ v1, v2 }: CgroupLayout, controller: Controller): Place[] {
 }
 
 /** Leaves no trace but, in version 2, the controller switched on for the groups below. */
-function isUsable(place: Place, controller: Controller, name: string): boolean {
+function isUsable(
+  place: Place,
+  controller: Controller,
+  { name, tried }: { name: string; tried: GroupLimits },
+): boolean {
   const folder = join(place.folder, name);
   try {
     if (place.version === 2) switchOn(place.folder, controller);
@@ -83,7 +92,7 @@ function isUsable(place: Place, controller: Controller, name: string): boolean {
     accessSync(join(place.folder, "cgroup.procs"), constants.W_OK);
     const part: GroupPart = { version: place.version, folder, controllers: [controller] };
     try {
-      new SandboxGroup([part], TRIED).make();
+      new SandboxGroup([part], tried).make();
       return true;
     } finally {
       rmdirSync(folder);

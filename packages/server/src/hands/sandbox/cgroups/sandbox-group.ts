@@ -24,13 +24,15 @@ export interface GroupPart {
 interface Counters {
   readonly memoryKills: number;
   readonly forksRefused: number;
+  /** Whether the group's own limit was why, and not the want of what it is part of. */
+  readonly hasMetOwnLimit: boolean;
 }
 
 /** The control groups of one sandbox. */
 export class SandboxGroup {
   readonly #parts: readonly GroupPart[];
   readonly #limits: GroupLimits;
-  #seen: Counters = { memoryKills: 0, forksRefused: 0 };
+  #seen: Counters = { memoryKills: 0, forksRefused: 0, hasMetOwnLimit: false };
   #told: Counters = this.#seen;
 
   constructor(parts: readonly GroupPart[], limits: GroupLimits) {
@@ -54,24 +56,24 @@ export class SandboxGroup {
 
   /** Counts what has happened up to now; once the groups are removed, up to then. */
   observe(): void {
-    const { memoryKills, forksRefused } = this.#seen;
+    const { memoryKills, forksRefused, hasMetOwnLimit } = this.#seen;
     this.#seen = {
       memoryKills: this.#memory("oom_kill") ?? memoryKills,
       forksRefused: this.#count("pids", () => ["pids.events", "max"]) ?? forksRefused,
+      hasMetOwnLimit: this.#hasMetOwnLimit() ?? hasMetOwnLimit,
     };
   }
 
   /** The limits that were met since this was asked the last time. */
   takeHits(): readonly LimitHit[] {
-    // Before the counting: what it is read from goes with the groups.
-    const wasOwn = this.#hasMetOwnLimit();
     this.observe();
     const before = this.#told;
     this.#told = this.#seen;
     const { memoryBytes, processes } = this.#limits;
     const hits: LimitHit[] = [];
     if (this.#seen.memoryKills > before.memoryKills && memoryBytes !== undefined) {
-      hits.push(wasOwn ? { type: "memory", limitBytes: memoryBytes } : { type: "machine_memory" });
+      const own = { type: "memory", limitBytes: memoryBytes } as const;
+      hits.push(this.#seen.hasMetOwnLimit ? own : { type: "machine_memory" });
     }
     if (this.#seen.forksRefused > before.forksRefused && processes !== undefined) {
       hits.push({ type: "processes", limit: processes });
@@ -80,13 +82,16 @@ export class SandboxGroup {
   }
 
   /** The kernel counts a process here that it has ended for want of memory, whoever's that was. */
-  #hasMetOwnLimit(): boolean {
+  #hasMetOwnLimit(): boolean | undefined {
     const { memoryBytes } = this.#limits;
     const part = this.#part("memory");
-    if (part === undefined || memoryBytes === undefined) return false;
-    if (part.version === 2) return (this.#memory("oom") ?? 1) > 0;
+    if (part === undefined || memoryBytes === undefined) return undefined;
+    if (part.version === 2) {
+      const met = this.#memory("oom");
+      return met === undefined ? undefined : met > 0;
+    }
     const highest = readIfThere(join(part.folder, "memory.max_usage_in_bytes"));
-    return highest === undefined || Number(highest) >= memoryBytes * NEARLY;
+    return highest === undefined ? undefined : Number(highest) >= memoryBytes * NEARLY;
   }
 
   #memory(name: string): number | undefined {
