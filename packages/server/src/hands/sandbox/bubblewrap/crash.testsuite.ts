@@ -5,9 +5,11 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startOn } from "../../../core/ports/sandbox.testsuite.ts";
+import type { FailPoint } from "../../../lib/fail-point.ts";
 import { type BubblewrapWorld, openBubblewrapWorld } from "./test-world.ts";
 
 const PROVIDER = pathToFileURL(join(import.meta.dirname, "bubblewrap-provider.ts")).href;
+const FAIL_POINTS = pathToFileURL(join(import.meta.dirname, "../../../lib/fail-point.ts")).href;
 
 /** A process that owns a sandbox which writes without pause. */
 const OWNER = `
@@ -21,6 +23,24 @@ sandbox.exec({ command, timeoutMs: 600000 }, () => {}, signal).catch(() => {});
 while (!(await sandbox.stat("/workspace/beat"))) await new Promise((resolve) => setTimeout(resolve, 5));
 console.log("writing");
 `;
+
+/** A process that dies at a point of the making of a sandbox. */
+const DYING = `
+const { BubblewrapProvider } = await import(${JSON.stringify(PROVIDER)});
+const { armFailPoint } = await import(${JSON.stringify(FAIL_POINTS)});
+const [dataFolder, name] = process.argv.slice(1);
+const provider = new BubblewrapProvider({ dataFolder, blobPath: () => "" });
+armFailPoint({ name, nth: 1 });
+const recipe = { provider: "bubblewrap", base: { type: "host" }, mounts: [], network: { type: "none" } };
+await provider.provision({ workspaceId: "w", handId: "hand_dying", recipe }, new AbortController().signal);
+`;
+
+/** Whoever is nobody is given no groups on a machine of tests. */
+function groupsIn(record: { groups?: unknown }, mode: string): readonly string[] {
+  const groups = z.array(z.string()).default([]).parse(record.groups);
+  expect(groups.length > 0).toBe(mode === "root");
+  return groups;
+}
 
 function identity(pid: number): { boot_id: string; start_time: string | undefined } {
   const boot_id = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -71,10 +91,26 @@ export function testCrashes(mode: string): void {
         true,
       );
       expect(existsSync(join(world.folder, "hands/hand_owned/sandbox.json"))).toBe(false);
-      // Whoever is nobody is given no groups here.
-      const groups = z.array(z.string()).default([]).parse(record.groups);
-      expect(groups.length > 0).toBe(mode === "root");
+      expect(groupsIn(record, mode).filter((folder) => existsSync(folder))).toEqual([]);
+    });
+
+    test.each<FailPoint>([
+      "hands.provision.after_group",
+      "hands.provision.after_launch",
+      "hands.provision.after_record",
+    ])("leave no control group behind that was made before %s", async (point) => {
+      const options = ["--conditions=source", "--input-type=module", "-e", DYING];
+      const owner = spawn(process.execPath, [...options, world.folder, point], {
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+      const signal = await new Promise((resolve) => owner.once("exit", (_, by) => resolve(by)));
+      expect(signal).toBe("SIGKILL");
+      const file = join(world.folder, "hands/hand_dying/sandbox.json");
+      const groups = groupsIn(JSON.parse(readFileSync(file, "utf8")), mode);
+      expect(groups.filter((folder) => !existsSync(folder))).toEqual([]);
+      await world.another().reap();
       expect(groups.filter((folder) => existsSync(folder))).toEqual([]);
+      expect(existsSync(file)).toBe(false);
     });
 
     test("die by themselves", async () => {
