@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { startOn } from "../../../core/ports/sandbox.testsuite.ts";
 import type { FailPoint } from "../../../lib/fail-point.ts";
+import { mustHaveGroups } from "./limits-world.testsuite.ts";
 import { type BubblewrapWorld, openBubblewrapWorld } from "./test-world.ts";
 
 const PROVIDER = pathToFileURL(join(import.meta.dirname, "bubblewrap-provider.ts")).href;
@@ -35,10 +36,10 @@ const recipe = { provider: "bubblewrap", base: { type: "host" }, mounts: [], net
 await provider.provision({ workspaceId: "w", handId: "hand_dying", recipe }, new AbortController().signal);
 `;
 
-/** Whoever is nobody is given no groups on a machine of tests. */
-function groupsIn(record: { groups?: unknown }, mode: string): readonly string[] {
+function groupsIn(record: { groups?: unknown }): readonly string[] {
   const groups = z.array(z.string()).default([]).parse(record.groups);
-  expect(groups.length > 0).toBe(mode === "root");
+  const expected = mustHaveGroups();
+  if (expected !== undefined) expect(groups.length > 0).toBe(expected);
   return groups;
 }
 
@@ -91,7 +92,7 @@ export function testCrashes(mode: string): void {
         true,
       );
       expect(existsSync(join(world.folder, "hands/hand_owned/sandbox.json"))).toBe(false);
-      expect(groupsIn(record, mode).filter((folder) => existsSync(folder))).toEqual([]);
+      expect(groupsIn(record).filter((folder) => existsSync(folder))).toEqual([]);
     });
 
     test.each<FailPoint>([
@@ -106,7 +107,7 @@ export function testCrashes(mode: string): void {
       const signal = await new Promise((resolve) => owner.once("exit", (_, by) => resolve(by)));
       expect(signal).toBe("SIGKILL");
       const file = join(world.folder, "hands/hand_dying/sandbox.json");
-      const groups = groupsIn(JSON.parse(readFileSync(file, "utf8")), mode);
+      const groups = groupsIn(JSON.parse(readFileSync(file, "utf8")));
       expect(groups.filter((folder) => !existsSync(folder))).toEqual([]);
       await world.another().reap();
       expect(groups.filter((folder) => existsSync(folder))).toEqual([]);
