@@ -139,7 +139,8 @@ export class BubblewrapProvider implements SandboxProvider {
     if (this.#options.egress === undefined) return false;
     try {
       return await this.#probe({ type: "limited", hosts: [] }, signal, async (sandbox) => {
-        const command = `exec 3<>/dev/tcp/${PROBED_ADDRESS}/9`;
+        // Connected is soon; it ends only once the way out has judged it.
+        const command = `read -r </dev/tcp/${PROBED_ADDRESS}/9`;
         await sandbox.exec({ command, timeoutMs: READY_MS }, () => undefined, signal);
         return sandbox.takeEgress().some(({ host }) => host === PROBED_ADDRESS);
       });
