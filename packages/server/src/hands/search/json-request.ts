@@ -30,6 +30,13 @@ export interface JsonSearch<T> {
   readonly limit: number;
 }
 
+/** Where a provider whose address may have a path of its own is searched. */
+export function searchUrl(base: string): URL {
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/search`;
+  return url;
+}
+
 /** Asks a provider that answers in JSON. See `WebSearch` for what is promised. */
 export async function searchJson<T>(
   { provider, request, schema, resultsOf, limit }: JsonSearch<T>,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { SearchOutcome, SearchRequest, WebSearch } from "../../core/ports/web-search.ts";
-import { type ProviderOptions, searchJson, withSites } from "./json-request.ts";
+import { type ProviderOptions, searchJson, searchUrl, withSites } from "./json-request.ts";
 
 const Answer = z.object({
   results: z.array(
@@ -29,8 +29,7 @@ export class SearxngSearch implements WebSearch {
     signal: AbortSignal,
   ): Promise<SearchOutcome> {
     const { url: base, key } = this.#options;
-    const url = new URL(base);
-    url.pathname = `${url.pathname.replace(/\/+$/, "")}/search`;
+    const url = searchUrl(base);
     url.searchParams.set("q", withSites(query, allowedDomains));
     url.searchParams.set("format", "json");
     const authorization = key && { authorization: `Bearer ${key.reveal()}` };

@@ -1,7 +1,7 @@
 import type { UserLocation } from "@drover/api";
 import { z } from "zod";
 import type { SearchOutcome, SearchRequest, WebSearch } from "../../core/ports/web-search.ts";
-import { type ProviderOptions, searchJson } from "./json-request.ts";
+import { type ProviderOptions, searchJson, searchUrl } from "./json-request.ts";
 
 /** As Tavily limits it. */
 const RESULTS_MAX = 20;
@@ -30,8 +30,7 @@ export class TavilySearch implements WebSearch {
     signal: AbortSignal,
   ): Promise<SearchOutcome> {
     const { url: base, key } = this.#options;
-    const url = new URL(base);
-    url.pathname = `${url.pathname.replace(/\/+$/, "")}/search`;
+    const url = searchUrl(base);
     const country = countryName(location);
     const body = {
       query,
