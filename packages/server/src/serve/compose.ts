@@ -4,6 +4,7 @@ import { collectBlobs } from "../app/blob-collector.ts";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
 import { collectCopies } from "../app/sessions-copy.ts";
+import { noteStrayBlobs } from "../app/stray-blobs.ts";
 import type { Config } from "../config.ts";
 import { modelFinder } from "../core/models/offered-models.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
@@ -193,7 +194,9 @@ const COLLECTOR_PAUSE_MS = 60_000;
 
 /** Takes away what nothing refers to: content, and sessions that were left half made. */
 async function keepCollecting(
-  options: Parameters<typeof collectBlobs>[0] & Parameters<typeof collectCopies>[0],
+  options: Parameters<typeof collectBlobs>[0] &
+    Parameters<typeof noteStrayBlobs>[0] &
+    Parameters<typeof collectCopies>[0],
   signal: AbortSignal,
   log: Logger,
 ): Promise<void> {
@@ -202,6 +205,11 @@ async function keepCollecting(
       signal,
       log,
       failure: "a blob that nothing refers to could not be deleted",
+    }),
+    keepDoing(() => noteStrayBlobs(options, signal), {
+      signal,
+      log,
+      failure: "blobs that nothing refers to could not be looked for",
     }),
     keepDoing(() => collectCopies(options, signal), {
       signal,

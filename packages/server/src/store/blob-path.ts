@@ -3,6 +3,10 @@ import { join } from "node:path";
 const WORKSPACE_ID = /^[A-Za-z0-9_-]{1,128}$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 
+export function isWorkspaceId(text: string): boolean {
+  return WORKSPACE_ID.test(text);
+}
+
 /** True for lowercase hex SHA-256. */
 export function isSha256(text: string): boolean {
   return SHA256.test(text);
@@ -13,7 +17,7 @@ export function isSha256(text: string): boolean {
  * folder. Throws a plain `Error` for what is no workspace id or hash: it would name another path.
  */
 export function blobPath(root: string, workspaceId: string, sha256: string): string {
-  if (!WORKSPACE_ID.test(workspaceId)) {
+  if (!isWorkspaceId(workspaceId)) {
     throw new Error(`${JSON.stringify(workspaceId)} is no workspace id`);
   }
   if (!SHA256.test(sha256)) throw new Error(`${JSON.stringify(sha256)} is no SHA-256`);

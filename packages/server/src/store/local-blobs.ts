@@ -13,9 +13,9 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { StoreUnavailableError } from "../core/errors.ts";
-import type { BlobRef, Blobs } from "../core/ports/blobs.ts";
+import type { BlobRef, Blobs, StoredBlob } from "../core/ports/blobs.ts";
 import { isNoRoom } from "../lib/no-room.ts";
-import { blobPath, isSha256 } from "./blob-path.ts";
+import { blobPath, isSha256, isWorkspaceId } from "./blob-path.ts";
 
 /** Milliseconds after which a half-written file cannot belong to a living `put`. */
 const LEFTOVER_AGE_MS = 24 * 60 * 60 * 1000;
@@ -88,6 +88,18 @@ export class LocalBlobs implements Blobs {
     else await rename(leaving, path);
   }
 
+  async *list(putBefore: number): AsyncGenerator<StoredBlob> {
+    for (const entry of await readdir(this.#root, { withFileTypes: true })) {
+      const workspaceId = entry.name;
+      if (!entry.isDirectory() || !isWorkspaceId(workspaceId)) continue;
+      for await (const sha256 of namesBelow(join(this.#root, workspaceId), 3)) {
+        if (!isSha256(sha256)) continue;
+        const putAt = await modifiedMs(blobPath(this.#root, workspaceId, sha256));
+        if (putAt !== undefined && putAt < putBefore) yield { workspaceId, sha256 };
+      }
+    }
+  }
+
   async #publish(draft: string, path: string): Promise<void> {
     const folder = dirname(path);
     await this.#makeFolder(folder);
@@ -111,6 +123,15 @@ export class LocalBlobs implements Blobs {
       const age = Date.now() - ((await modifiedMs(path)) ?? Date.now());
       if (age > LEFTOVER_AGE_MS) await rm(path, { force: true });
     }
+  }
+}
+
+/** What is in the folders at that depth; those with another name than a folder's are skipped. */
+async function* namesBelow(folder: string, depth: number): AsyncGenerator<string> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const entry of entries) {
+    if (depth === 1) yield entry.name;
+    else if (entry.isDirectory()) yield* namesBelow(join(folder, entry.name), depth - 1);
   }
 }
 

@@ -1,16 +1,21 @@
 import { createHash } from "node:crypto";
-import type { BlobRef, Blobs } from "../core/ports/blobs.ts";
+import type { BlobRef, Blobs, StoredBlob } from "../core/ports/blobs.ts";
 
 /** Blobs in memory, for tests. */
 export class MemoryBlobs implements Blobs {
   readonly #contents = new Map<string, { readonly bytes: Uint8Array; readonly putAt: number }>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
 
   async put(workspaceId: string, content: AsyncIterable<Uint8Array>): Promise<BlobRef> {
     const chunks: Uint8Array[] = [];
     for await (const chunk of content) chunks.push(chunk.slice());
     const bytes = Buffer.concat(chunks);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
-    this.#contents.set(keyOf(workspaceId, sha256), { bytes, putAt: Date.now() });
+    this.#contents.set(keyOf(workspaceId, sha256), { bytes, putAt: this.#now() });
     return { sha256, size_bytes: bytes.byteLength };
   }
 
@@ -30,6 +35,13 @@ export class MemoryBlobs implements Blobs {
   ): Promise<void> {
     const key = keyOf(workspaceId, sha256);
     if ((this.#contents.get(key)?.putAt ?? 0) < putBefore) this.#contents.delete(key);
+  }
+
+  async *list(putBefore: number): AsyncGenerator<StoredBlob> {
+    for (const [key, { putAt }] of this.#contents) {
+      const [workspaceId, sha256] = JSON.parse(key) as [string, string];
+      if (putAt < putBefore) yield { workspaceId, sha256 };
+    }
   }
 }
 

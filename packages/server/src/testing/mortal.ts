@@ -1,4 +1,5 @@
 import type { Announcements } from "../core/ports/announcements.ts";
+import type { Checkpoints } from "../core/ports/checkpoints.ts";
 import type { Hands } from "../core/ports/hands.ts";
 import type { Model } from "../core/ports/model.ts";
 import type { Store } from "../core/ports/store.ts";
@@ -87,6 +88,12 @@ export function mortalHands(hands: Hands, mortal: Mortal): Hands {
     cancel: (call) => mortal.outside("cancel", () => hands.cancel(call)),
     settle: (call) => mortal.outside("settle", () => hands.settle(call)),
     dispose: (handId) => mortal.outside("dispose", () => hands.dispose(handId)),
+  };
+}
+
+export function mortalCheckpoints(checkpoints: Checkpoints, mortal: Mortal): Checkpoints {
+  return {
+    take: (hand, signal) => mortal.outside("checkpoint", () => checkpoints.take(hand, signal)),
   };
 }
 

@@ -75,6 +75,25 @@ export function testBlobs(open: () => Promise<{ blobs: Blobs } & AsyncDisposable
       expect(await read(world.blobs, "wrkspc_1", HELLO.sha256)).toBe("hello");
     });
 
+    test("lists what was put before a time and not again since, of all workspaces", async () => {
+      await using world = await open();
+      const { blobs } = world;
+      const all = async (putBefore: number) => {
+        const found: string[] = [];
+        for await (const blob of blobs.list(putBefore)) found.push(blob.workspaceId);
+        return found.sort();
+      };
+      expect(await all(Number.POSITIVE_INFINITY)).toEqual([]);
+      await blobs.put("wrkspc_1", chunks("hello"));
+      await blobs.put("wrkspc_1", chunks("other"));
+      await blobs.put("wrkspc_2", chunks("hello"));
+      // Far from now either way: file systems tell the time of a file in steps.
+      expect(await all(Date.now() - 60_000)).toEqual([]);
+      expect(await all(Date.now() + 60_000)).toEqual(["wrkspc_1", "wrkspc_1", "wrkspc_2"]);
+      await blobs.delete("wrkspc_1", HELLO.sha256);
+      expect(await all(Date.now() + 60_000)).toEqual(["wrkspc_1", "wrkspc_2"]);
+    });
+
     test("stores nothing of content that breaks off, and rejects with its error", async () => {
       await using world = await open();
       const failure = new Error("the client went away");

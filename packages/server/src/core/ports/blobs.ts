@@ -20,6 +20,16 @@ export interface Blobs {
    * put at that time or later, even if it was there before: then somebody is about to refer to it.
    */
   delete(workspaceId: string, sha256: string, options?: { putBefore?: number }): Promise<void>;
+  /**
+   * All that were put before `putBefore` (milliseconds since 1970) and not again since, in no order. What comes and
+   * goes meanwhile may be among them or not.
+   */
+  list(putBefore: number): AsyncIterable<StoredBlob>;
+}
+
+export interface StoredBlob {
+  readonly workspaceId: string;
+  readonly sha256: string;
 }
 
 export interface BlobRef {

@@ -30,6 +30,7 @@ const noBlobs: Blobs = {
   put: () => Promise.reject<BlobRef>(new Error("a marking hand has no outputs")),
   get: () => Promise.resolve(undefined),
   delete: () => Promise.resolve(),
+  list: async function* () {},
 };
 
 const mark: RunTool = async (sandbox, { input }, onOutput, signal) => {

@@ -62,7 +62,7 @@ async function hold(
   signal.addEventListener("abort", ring, { once: true });
   while (!signal.aborted && !runsAlone(call, await brain.log(key))) await doorbell.wait();
   unsubscribe();
-  if (!signal.aborted) await user.interruptOnce();
+  if (!signal.aborted) await user.interruptOnce(call.callId);
   while (!signal.aborted) await doorbell.wait();
   return "ended";
 }

@@ -106,7 +106,9 @@ export class Play {
     const summary = summaryAnswer(this.#plan, log);
     if (summary !== undefined) return summary;
     const step = stepOf(this.#plan, log);
-    if (step.kind === "hold") this.#soon(this.user.interruptOnce());
+    // Whoever was frozen asks for what the log has no open request for, which no user sees.
+    const open = openRequest(log);
+    if (step.kind === "hold" && open !== undefined) this.#soon(this.user.interruptOnce(open));
     return answerOf(step);
   }
 
@@ -247,4 +249,10 @@ export class Play {
   #soon(work: Promise<void>): void {
     this.#pending.push(work.catch((error: unknown) => this.#note(error)));
   }
+}
+
+/** The request that the log waits for the end of, by its start; the last one, for there is at most one. */
+function openRequest(log: readonly LogEvent[]): string | undefined {
+  const open = log.findLast(({ type }) => type.startsWith("span.model_request_"));
+  return open?.type === "span.model_request_start" ? open.id : undefined;
 }

@@ -107,14 +107,8 @@ export class User {
     await this.#send([INTERRUPT]);
   }
 
-  /**
-   * Interrupts what is going on, once, however many processes come to the place that asks for it. A place
-   * without a name of its own is known by the interrupts before it.
-   */
-  async interruptOnce(name?: string): Promise<void> {
-    const log = await this.#brain.log(this.#key);
-    const before = log.filter(({ type }) => type === "user.interrupt").length;
-    const place = name ?? String(before);
+  /** Interrupts what is going on, once, however many processes come to the place that asks for it. */
+  async interruptOnce(place: string): Promise<void> {
     if (this.#interrupts.has(place)) return;
     this.#interrupts.add(place);
     await this.interrupt();
