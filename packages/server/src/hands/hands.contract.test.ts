@@ -15,7 +15,7 @@ import { LocalHands } from "./protocol/hands-client.ts";
 import { HandsConnection } from "./protocol/hands-connection.ts";
 import { readHandsFile } from "./protocol/hands-file.ts";
 import { BubblewrapProvider } from "./sandbox/bubblewrap/bubblewrap-provider.ts";
-import { removeFolder } from "./sandbox/bubblewrap/remove-folder.ts";
+import { removeFolder } from "./sandbox/local/remove-folder.ts";
 
 const SOURCE = join(import.meta.dirname, "..");
 

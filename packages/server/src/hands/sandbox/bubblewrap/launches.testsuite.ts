@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startOn } from "../../../core/ports/sandbox.testsuite.ts";
+import { ownerOf } from "../local/host-uids.ts";
 import { BubblewrapProvider } from "./bubblewrap-provider.ts";
-import { ownerOf } from "./host-uids.ts";
 import { type BubblewrapWorld, openBubblewrapWorld } from "./test-world.ts";
 
 const PROVIDER = pathToFileURL(join(import.meta.dirname, "bubblewrap-provider.ts")).href;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { type LimitsWorld, TESTED_LIMITS } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { cgroupLayout } from "../cgroups/cgroup-layout.ts";
 import { counterOf } from "../cgroups/sandbox-group.ts";
+import { findRecord } from "../local/process-record.ts";
 import { BubblewrapProvider } from "./bubblewrap-provider.ts";
-import { findRecord } from "./process-record.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
 
 /**

@@ -13,9 +13,9 @@ import {
   type LaunchRecord,
   type ProcessRecord,
   saveRecord,
-} from "./process-record.ts";
-import { endProcess, identify } from "./process-table.ts";
-import { ReceivedListeners } from "./receive-listeners.ts";
+} from "../local/process-record.ts";
+import { endProcess, identify } from "../local/process-table.ts";
+import { ReceivedListeners } from "../local/receive-listeners.ts";
 import { explainFailure } from "./unavailable.ts";
 
 const STATUS_BYTES_MAX = 65_536;

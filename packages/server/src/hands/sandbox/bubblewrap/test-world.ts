@@ -5,9 +5,9 @@ import { join } from "node:path";
 import type { SkillMount } from "../../../core/ports/hands.ts";
 import type { NetworkWorld } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { Outside } from "../../egress/outside.testsuite.ts";
+import { removeFolder } from "../local/remove-folder.ts";
+import type { SandboxLimits } from "../local/sandbox-layout.ts";
 import { BubblewrapProvider } from "./bubblewrap-provider.ts";
-import type { SandboxLimits } from "./bwrap-arguments.ts";
-import { removeFolder } from "./remove-folder.ts";
 
 export interface BubblewrapWorld extends NetworkWorld {
   readonly folder: string;

@@ -1,6 +1,6 @@
 import type { ControlGroups } from "../cgroups/control-groups.ts";
 import type { SandboxGroup } from "../cgroups/sandbox-group.ts";
-import type { SandboxLimits } from "./bwrap-arguments.ts";
+import type { SandboxLimits } from "./sandbox-layout.ts";
 
 /**
  * The limit that every process carries itself is so much higher where the group counts too: the group is

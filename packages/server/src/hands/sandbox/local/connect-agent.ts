@@ -5,14 +5,14 @@ import type { SandboxExit } from "../../egress/sandbox-exit.ts";
 import { AgentConnection } from "../agent-connection.ts";
 import { AgentSandbox } from "../agent-sandbox.ts";
 import { forgetRecord, saveRecord } from "./process-record.ts";
-import type { SandboxProcess } from "./sandbox-process.ts";
+import type { LaunchedSandbox } from "./sandbox-launcher.ts";
 
 const READY_MS = 20_000;
 
 export interface ConnectOptions {
   readonly handId: string;
   readonly handFolder: string;
-  readonly process: SandboxProcess;
+  readonly process: LaunchedSandbox;
   /** Its way out, if it has one; ends with it. */
   readonly exit: SandboxExit | undefined;
   readonly answerMs: number;

@@ -4,6 +4,11 @@ import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 
 const HAND_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
+/** Where the hands of an installation are kept. */
+export function handsFolderOf(dataFolder: string): string {
+  return join(dataFolder, "hands");
+}
+
 /** Throws for an id that is not to become a path. */
 export function checkHandId(handId: string): void {
   if (!HAND_ID.test(handId)) throw new Error(`${JSON.stringify(handId)} is not the id of a hand`);

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AGENT_SCRIPT } from "./bwrap-arguments.ts";
 import { isSandboxUid } from "./host-uids.ts";
+import { AGENT_SCRIPT } from "./sandbox-layout.ts";
 
 /** A process, told from a later one that got its pid. */
 export interface ProcessId {

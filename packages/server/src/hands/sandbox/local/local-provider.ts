@@ -1,0 +1,264 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Recipe } from "../../../core/ports/hands.ts";
+import {
+  type ProvisionRequest,
+  type Sandbox,
+  type SandboxCapabilities,
+  type SandboxProvider,
+  SandboxUnavailableError,
+} from "../../../core/ports/sandbox.ts";
+import { failPoint } from "../../../lib/fail-point.ts";
+import { restoreCheckpoint } from "../../checkpoints/restore-checkpoint.ts";
+import { HandLedgers } from "../../egress/hand-ledgers.ts";
+import { SandboxExit } from "../../egress/sandbox-exit.ts";
+import type { WayOutOptions } from "../../egress/way-out.ts";
+import { SkillCache } from "../../skills/skill-cache.ts";
+import type { AgentSandbox } from "../agent-sandbox.ts";
+import { requireLimits } from "../cgroups/require-limits.ts";
+import { connectAgent } from "./connect-agent.ts";
+import { checkHandId, HandFolder, handsFolderOf } from "./hand-folder.ts";
+import { HandTurns } from "./hand-turns.ts";
+import { HostUids, ownerOf } from "./host-uids.ts";
+import { type MountSources, makeMountTrees } from "./mount-trees.ts";
+import { hasTransparentEgress, probeBash } from "./probe-sandbox.ts";
+import { findRecord, forgetRecord, type SandboxRecord } from "./process-record.ts";
+import { removeFolder } from "./remove-folder.ts";
+import type { SandboxLauncher } from "./sandbox-launcher.ts";
+import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-layout.ts";
+
+export interface LocalProviderOptions extends Omit<MountSources, "skills"> {
+  /** Absolute. Hands are kept in `hands/` below it. */
+  readonly dataFolder: string;
+  readonly limits?: Partial<SandboxLimits>;
+  /** `required`: no sandbox is made where one of the limits cannot be enforced. */
+  readonly enforce?: "required" | "where_possible";
+  /** What may be dialled for sandboxes that have a network; without it they are refused. */
+  readonly egress?: Pick<WayOutOptions, "guard" | "connect" | "limits">;
+  /** An agent that needs longer for anything but a command is taken for lost, and its sandbox ended. */
+  readonly answerMs?: number;
+  /** Hears of what went wrong without anybody waiting for it. */
+  readonly onWarning?: (message: string, error: unknown) => void;
+}
+
+/** An agent answers within milliseconds; but a machine may be busy and a disk slow. */
+const ANSWER_MS = 20_000;
+const END_EARLIER_MS = 15_000;
+
+/**
+ * Sandboxes on this machine, by any of the launchers it has: the recipe says by which. To be used by the
+ * main thread of one process per data folder.
+ */
+export class LocalProvider implements SandboxProvider {
+  readonly #options: LocalProviderOptions;
+  readonly #launchers: readonly SandboxLauncher[];
+  readonly #handsFolder: string;
+  readonly #uids: HostUids;
+  readonly #skills: SkillCache;
+  readonly #ledgers = new HandLedgers();
+  readonly #live = new Map<string, AgentSandbox>();
+  /** One provision, disposal or reaping of a hand at a time. */
+  readonly #turns = new HandTurns();
+
+  /** `launchers`: at least one; the first is the one that `capabilities` tells of. */
+  constructor(options: LocalProviderOptions, launchers: readonly SandboxLauncher[]) {
+    this.#options = options;
+    this.#launchers = launchers;
+    const dataFolder = resolve(options.dataFolder);
+    this.#handsFolder = handsFolderOf(dataFolder);
+    this.#uids = new HostUids(this.#handsFolder);
+    this.#skills = new SkillCache(join(dataFolder, "skill-cache"));
+  }
+
+  async capabilities(
+    signal: AbortSignal,
+    name: Recipe["provider"] | undefined = this.#launchers[0]?.name,
+  ): Promise<SandboxCapabilities> {
+    if (name === undefined) throw new SandboxUnavailableError("no provider is configured");
+    const { egress, onWarning } = this.#options;
+    await probeBash(this, name, signal);
+    const launcher = this.#launcherOf(name);
+    return {
+      provider: name,
+      mode: launcher.mode,
+      memoryLimit: launcher.can("memory"),
+      cpuLimit: launcher.can("cpu"),
+      processLimit: true,
+      diskLimit: false,
+      transparentEgress:
+        egress !== undefined && (await hasTransparentEgress(this, { name, onWarning }, signal)),
+    };
+  }
+
+  provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
+    return this.#turns.take(request.handId, async () => {
+      try {
+        checkHandId(request.handId);
+        return await this.#provision(request, signal);
+      } catch (cause) {
+        if (cause instanceof SandboxUnavailableError) throw cause;
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new SandboxUnavailableError(`the sandbox could not be prepared: ${reason}`, {
+          cause,
+        });
+      }
+    });
+  }
+
+  async reap(): Promise<void> {
+    this.#makeHandsFolder();
+    for (const launcher of this.#launchers) await launcher.prepare();
+    await this.#skills.clear();
+    const names = readdirSync(this.#handsFolder);
+    const ended = await Promise.allSettled(
+      names.map((handId) =>
+        this.#turns.take(handId, async () => {
+          if (!this.#live.has(handId)) await this.#endEarlier(join(this.#handsFolder, handId));
+        }),
+      ),
+    );
+    const failure = ended.find((outcome) => outcome.status === "rejected");
+    if (failure) throw failure.reason;
+  }
+
+  async dispose(handId: string): Promise<void> {
+    checkHandId(handId);
+    await this.#turns.take(handId, async () => {
+      const folder = new HandFolder(this.#handsFolder, handId);
+      await this.#endLive(handId);
+      this.#ledgers.forget(handId);
+      if (!existsSync(folder.path)) return;
+      await this.#endEarlier(folder.path);
+      const uid = ownerOf(folder.workspace);
+      await removeFolder(folder.path, folder.writable);
+      if (uid !== undefined) this.#uids.release(uid);
+    });
+  }
+
+  async #provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
+    const { handId, recipe } = request;
+    const launcher = this.#launcherOf(recipe.provider);
+    this.#makeHandsFolder();
+    await launcher.prepare();
+    if (this.#options.enforce === "required") requireLimits(launcher, this.#limits);
+    if (signal.aborted) {
+      const message = "the making of the sandbox was given up";
+      throw new SandboxUnavailableError(message, { cause: signal.reason });
+    }
+    const folder = new HandFolder(this.#handsFolder, handId);
+    await this.#endLive(handId);
+    await this.#endEarlier(folder.path);
+    folder.make();
+    const uid = launcher.mode === "root" ? this.#uids.claim(handId, folder.writable) : undefined;
+    if (uid === undefined) folder.checkOwner();
+    const place = { handFolder: folder.path, isForeign: uid !== undefined };
+    const { blobPath, installedPath } = this.#options;
+    const sources = { blobPath, installedPath, skills: this.#skills };
+    const trees = await makeMountTrees(request, place, sources);
+    const egress = this.#egressOf(request);
+    failPoint("hands.provision.after_folder");
+    const process = await launcher.launch(
+      {
+        ...{ handId, recipe, folder, trees, uid, limits: this.#limits },
+        hasExit: egress !== undefined,
+      },
+      signal,
+    );
+    failPoint("hands.provision.after_launch");
+    const { listeners } = process;
+    const options = {
+      handId,
+      handFolder: folder.path,
+      process,
+      exit: egress && listeners && new SandboxExit({ ...egress, listeners }),
+      answerMs: this.#options.answerMs ?? ANSWER_MS,
+      onWarning: this.#options.onWarning,
+    };
+    const sandbox = await connectAgent(options, signal);
+    this.#keep(sandbox);
+    const { checkpoint } = recipe;
+    if (checkpoint === undefined) return sandbox;
+    try {
+      await restoreCheckpoint(sandbox, { handFolder: folder.path, checkpoint }, signal);
+    } catch (error) {
+      await sandbox.close();
+      throw error;
+    }
+    return sandbox;
+  }
+
+  #launcherOf(name: Recipe["provider"]): SandboxLauncher {
+    const launcher = this.#launchers.find((candidate) => candidate.name === name);
+    if (launcher) return launcher;
+    throw new SandboxUnavailableError(
+      `the session was made with sandboxes of ${name}, which this server has no longer (DROVER_SANDBOX_PROVIDER)`,
+    );
+  }
+
+  /** Undefined for a sandbox without a network, which has no way out either. */
+  #egressOf({ handId, recipe: { network } }: ProvisionRequest): WayOutOptions | undefined {
+    if (network.type === "none") return undefined;
+    const { egress } = this.#options;
+    if (egress === undefined) {
+      throw new SandboxUnavailableError(
+        "the session was made with a network and sandboxes are to have none (DROVER_SANDBOX_NETWORK)",
+      );
+    }
+    const { guard, connect, limits } = egress;
+    return {
+      guard,
+      network,
+      ledger: this.#ledgers.of(handId),
+      onProblem: (error) => {
+        this.#options.onWarning?.("a connection of a sandbox was given up", error);
+      },
+      ...(connect !== undefined && { connect }),
+      ...(limits !== undefined && { limits }),
+    };
+  }
+
+  #keep(sandbox: AgentSandbox): void {
+    const { handId } = sandbox;
+    const forget = () => {
+      if (this.#live.get(handId) === sandbox) this.#live.delete(handId);
+    };
+    this.#live.set(handId, sandbox);
+    sandbox.closed.then(forget, forget);
+  }
+
+  get #limits(): SandboxLimits {
+    return { ...DEFAULT_LIMITS, ...this.#options.limits };
+  }
+
+  /** Where its end cannot be proved, the record of it stays, and with that `endEarlier` decides. */
+  async #endLive(handId: string): Promise<void> {
+    try {
+      await this.#live.get(handId)?.close();
+    } catch (error) {
+      this.#options.onWarning?.(`the sandbox of ${handId} could not be closed`, error);
+    }
+    this.#live.delete(handId);
+  }
+
+  /** Ends what an earlier process of this installation has left of the hand's sandbox. */
+  async #endEarlier(handFolder: string): Promise<void> {
+    try {
+      const record = findRecord(handFolder);
+      if (!record) return;
+      await this.#endRecorded(record);
+      forgetRecord(handFolder, record);
+    } catch (cause) {
+      const message = "an earlier sandbox on this workspace is not proved gone";
+      throw new SandboxUnavailableError(message, { cause });
+    }
+  }
+
+  async #endRecorded(record: SandboxRecord): Promise<void> {
+    await this.#launcherOf("bubblewrap").endRecorded(record, END_EARLIER_MS);
+  }
+
+  #makeHandsFolder(): void {
+    mkdirSync(this.#handsFolder, { recursive: true, mode: 0o700 });
+    chmodSync(this.#handsFolder, 0o700);
+  }
+}
