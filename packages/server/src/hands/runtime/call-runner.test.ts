@@ -185,6 +185,22 @@ test("gives the answer without outputs when they cannot be taken in time", async
   expect(textOf(await running)).toBe("done");
 });
 
+test("tells the next call of a sandbox that died after it had answered the last", async () => {
+  const world = open(async (sandbox) => {
+    const [first] = world.provider.sandboxes;
+    const list = sandbox.list.bind(sandbox);
+    sandbox.list = (path, limit) => {
+      if (sandbox === first) first.die("killed");
+      return list(path, limit);
+    };
+    return answer("done");
+  });
+  expect(textOf(await world.runner.run(world.record()))).toBe("done");
+  await turn();
+  expect(textOf(await world.runner.run(world.record("sevt_2")))).toMatch(/has died .*killed/);
+  expect(textOf(await world.runner.run(world.record("sevt_3")))).toBe("done");
+});
+
 test("a tool that needs no sandbox makes none, is given its settings, and is told to stop", async () => {
   const settings = { type: "web_search", user_location: null } as const;
   const given: unknown[] = [];

@@ -132,6 +132,21 @@ test("remembers, once, that an unused sandbox died by itself", async () => {
   expect(keeper.takeUnnoticedDeath("hand_1")).toBeUndefined();
 });
 
+test("remembers the death of a used sandbox, unless a call that used it tells of it", async () => {
+  const { keeper, provider } = open();
+  const [one, other] = [await acquire(keeper), await acquire(keeper)];
+  provider.sandboxes[0]?.die("killed");
+  await turn();
+  await one.end();
+  expect(keeper.takeUnnoticedDeath("hand_1")).toBeUndefined();
+  other.release();
+  const answered = await acquire(keeper);
+  provider.sandboxes[1]?.die("killed again");
+  await turn();
+  answered.release();
+  expect(keeper.takeUnnoticedDeath("hand_1")).toBe("killed again");
+});
+
 test("calls back who asked when a sandbox dies, unless it was taken back", async () => {
   const { keeper, provider } = open();
   const heard: string[] = [];

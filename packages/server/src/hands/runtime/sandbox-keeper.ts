@@ -30,7 +30,10 @@ export interface SandboxLease {
    * reaction to `sandbox.closed` would be kept, with all it refers to, for the sandbox's whole life.
    */
   onClosed(listener: (why: string) => void): () => void;
-  /** Ends the sandbox, because it is dead or does not obey; resolves when its processes are gone. */
+  /**
+   * Ends the sandbox, because it is dead or does not obey, which the call tells of; resolves when its
+   * processes are gone.
+   */
   end(): Promise<void>;
   /** The call is over. To be called once. */
   release(): void;
@@ -59,8 +62,8 @@ interface Entry {
 export class SandboxKeeper {
   readonly #options: SandboxKeeperOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Why a hand's sandbox died while no call used it, until a call is told. */
-  readonly #unnoticedDeaths = new Map<string, string>();
+  /** How a hand's sandbox died by itself, until a call tells of it. */
+  readonly #unnoticedDeaths = new Map<string, { readonly entry: Entry; readonly why: string }>();
   #closed = false;
 
   constructor(options: SandboxKeeperOptions) {
@@ -89,13 +92,13 @@ export class SandboxKeeper {
   }
 
   /**
-   * Why the hand's last sandbox died by itself while no call used it; undefined if it did not, or if
-   * that was told before. Its shell's state went with it, which the agent must hear once.
+   * Why the hand's last sandbox died by itself; undefined if it did not, or if a call that used it has
+   * ended it for that, or if that was told before. Its shell's state went with it, which the agent must hear once.
    */
   takeUnnoticedDeath(handId: string): string | undefined {
-    const why = this.#unnoticedDeaths.get(handId);
+    const death = this.#unnoticedDeaths.get(handId);
     this.#unnoticedDeaths.delete(handId);
-    return why;
+    return death?.why;
   }
 
   /** Ends the hand's sandbox if there is one; resolves when its processes are gone. */
@@ -199,20 +202,25 @@ export class SandboxKeeper {
         else entry.closedListeners.add(listener);
         return () => entry.closedListeners.delete(listener);
       },
-      end: () => this.#close(handId, entry),
+      end: () => {
+        if (this.#unnoticedDeaths.get(handId)?.entry === entry)
+          this.#unnoticedDeaths.delete(handId);
+        return this.#close(handId, entry);
+      },
       release: () => this.#release(entry),
     };
   }
 
   #died(handId: string, entry: Entry, why: string): void {
     this.#options.report("sandbox_ended", { hand_id: handId, why });
-    if (!entry.closing && entry.users === 0) this.#rememberDeath(handId, why);
+    // Also while it is used: a call may have had its answer from it before.
+    if (!entry.closing) this.#rememberDeath(handId, { entry, why });
     entry.closedBecause = why;
     for (const listener of entry.closedListeners) listener(why);
   }
 
-  #rememberDeath(handId: string, why: string): void {
-    this.#unnoticedDeaths.set(handId, why);
+  #rememberDeath(handId: string, death: { entry: Entry; why: string }): void {
+    this.#unnoticedDeaths.set(handId, death);
     for (const oldest of this.#unnoticedDeaths.keys()) {
       if (this.#unnoticedDeaths.size <= UNNOTICED_DEATHS_MAX) return;
       this.#unnoticedDeaths.delete(oldest);
