@@ -61,7 +61,8 @@ export interface OutputSpill {
 export interface ExecResult {
   /** Null if the shell ended without one (killed, timed out, `exit`-ed shells report their status). */
   readonly exitCode: number | null;
-  readonly ended: "exited" | "timeout" | "cancelled";
+  /** `lost`: the shell has ended since the command before, so this one was not run. */
+  readonly ended: "exited" | "timeout" | "cancelled" | "lost";
   /** Of all output, also what was not passed on. */
   readonly output_bytes?: number;
   /** Bytes left out of the middle of what was passed on; 0 up to some megabytes of output. */
@@ -115,12 +116,14 @@ export interface Sandbox {
   readonly closed: Promise<string>;
   /**
    * Runs one command in the persistent shell; the next waits until it ended. stdout and stderr come
-   * interleaved as they arrive. Ends when the command ends, also if background processes keep its
+   * interleaved as they arrive; a command that closes or redirects them with `exec` does so for itself
+   * alone. Ends when the command ends, also if background processes keep its
    * output open; what such a process writes between two commands comes with the next one's output,
    * shortened to its newest few kilobytes. Reads of stdin find its end. Aborting the signal kills the
    * shell and everything started in the sandbox, also by earlier commands, and resolves with
    * `cancelled`; so does a time-out with `timeout`; the next command gets a new shell, and so does the
-   * one after `exit`. Memory is bounded: of very long output the middle is left out
+   * one after `exit`. Where the shell ended between two commands, the next is not run and resolves with
+   * `lost`, because the state that it builds upon is gone; the one after gets a new shell. Memory is bounded: of very long output the middle is left out
    * (`omitted_bytes`). Rejects with `SandboxFileError` for a command that no shell can be given.
    */
   exec(
@@ -143,7 +146,9 @@ export interface Sandbox {
   read(path: string, range: { offset: number; limit: number }): Promise<FileContent>;
   /**
    * Replaces the file's content atomically, keeping its mode; makes missing parent directories. Writes
-   * to what a symbolic link names, inside the sandbox.
+   * to what a symbolic link names, inside the sandbox. If the sandbox dies meanwhile, the file has its
+   * content of before or the new one, and nothing else is left by the time the hand's next sandbox is
+   * there.
    */
   write(path: string, content: Uint8Array): Promise<void>;
   /** Undefined if there is nothing at the path. Does not follow a final symbolic link. */

@@ -15,7 +15,8 @@
 #   S path                                            type size mtime_ms version
 #   L path limit                                      (path type size mtime_ms version)*
 # To the host: h hello, o output bytes, r result, e error (code, message).
-# `end` is exit, signal, killed (by K or C) or full (more output than asked for).
+# `end` is exit, signal, killed (by K or C), full (more output than asked for) or lost (E only: the shell
+# has ended since the command before, so this one was not run; the next gets a new shell).
 use strict;
 use warnings;
 use Config;
@@ -25,7 +26,8 @@ use constant {
   FRAME_MAX => 1 << 21, OUT_HIGH => 1 << 19, CHUNK => 1 << 16, READ_MAX => 1 << 18,
   FORWARD_MAX => 4 << 20, TAIL_KEEP => 1 << 18, CARRY_KEEP => 1 << 14, ERROR_KEEP => 1 << 13,
   LIST_BYTES_MAX => 3 << 19, LIST_VISIT_MAX => 50_000, RUNS_MAX => 16, WRITES_MAX => 16,
-  SPILLS_KEEP => 16, STATUS_FD => 60, POLL_S => 0.025, KILL_TRIES => 1000,
+  SPILLS_KEEP => 16, STATUS_FD => 60, OUTPUT_FD => 61, POLL_S => 0.025, KILL_TRIES => 1000,
+  STATE_DIR => '/mnt/session/.spill',
   # For the shell: where memory runs out, the kernel is to end what it started before it ends the agent.
   FIRST_TO_END => "{ builtin printf 1000 >/proc/self/oom_score_adj; } 2>/dev/null\n",
 };
@@ -50,6 +52,7 @@ my %ERRNO = (
 
 my ($in, $out) = ('', '');
 my ($shell, $exec);    # the persistent bash; the command that runs in it
+my ($lost, $resting);  # it ended between two commands; its output is not read for a moment
 my (%runs, %writes);
 my $write_count = 0;
 
@@ -67,6 +70,7 @@ $SIG{$_} = 'IGNORE' for @IGNORED;
 umask 022;
 unblock(\*STDIN);
 unblock(\*STDOUT);
+remove_half_written();
 start_shell();
 send_frame(0, 'h', 1);
 main_loop();
@@ -96,14 +100,17 @@ sub main_loop {
       if   ($child->{pidfd}) { vec($read, fileno $child->{pidfd}, 1) = 1 }
       else                   { $poll = 1 }
       for my $name (qw(out err)) {
+        next if $resting && $shell && $child == $shell;
         vec($read, fileno $child->{$name}, 1) = 1 if $room && $child->{$name};
       }
     }
+    $poll = 1 if $resting;
     if ($shell) {
-      vec($read,  fileno $shell->{status}, 1) = 1 if $exec;
+      vec($read,  fileno $shell->{status}, 1) = 1 if $exec && $shell->{status};
       vec($write, fileno $shell->{in},     1) = 1 if length $shell->{pending};
     }
     my $ready = select $read, $write, undef, $poll ? POLL_S : undef;
+    $resting = 0 unless $ready;
     next if $ready < 0;
     write_out()     if vec $write, 1, 1;
     tend_shell($read, $write) if $shell;
@@ -210,6 +217,7 @@ sub kill_all {
     last unless $count;
     select undef, undef, undef, 0.002;
   }
+  $lost = 0;
   if ($exec) { drain_shell(); end_exec('killed', 0) }
   drop_shell();
   end_run($_, 'killed') for keys %runs;
@@ -217,12 +225,15 @@ sub kill_all {
 
 # ---- the shell -------------------------------------------------------------------------------
 
+# What a command sees as its output is a copy, made anew for each: none can make those after it mute.
 sub start_shell {
   pipe my $in_read,  my $in_write     or return;
   pipe my $out_read, my $out_write    or return;
   pipe my $status_read, my $status_write or return;
   my ($pid, $pidfd) = spawn(
-    [ $in_read, 0, $out_write, 1, $out_write, 2, $status_write, STATUS_FD ],
+    [
+      $in_read, 0, $out_write, 1, $out_write, 2, $out_write, OUTPUT_FD, $status_write, STATUS_FD,
+    ],
     '/bin/bash', 'bash', '--noprofile', '--norc',
   );
   return unless defined $pid;
@@ -242,9 +253,11 @@ sub drop_shell { $shell = undef }
 sub start_exec {
   my ($id, $command, $spill_path, $spill_after, $spill_max) = @_;
   return fail($id, 'EBUSY', 'a command is running') if $exec;
-  drop_shell() if $shell && reap($shell);
+  if ($shell && reap($shell)) { $lost = 1; drop_shell() }
+  if ($lost) { $lost = 0; return send_frame($id, 'r', 'lost', 0, 0, 0, 0) }
   start_shell() unless $shell;
   return fail_errno($id, 'start bash') unless $shell;
+  $resting = 0;
   $exec = {
     id => $id, total => 0, forwarded => 0, omitted => 0, tail => '', spill_path => $spill_path,
     spill_after => $spill_after, spill_max => $spill_max, head => '', spilled => 0,
@@ -254,7 +267,8 @@ sub start_exec {
   take_output($carry) if length $carry;
   $shell->{pending} .=
       "\n{ IFS= builtin read -r -d '' __drover_command; } 2>/dev/null; "
-    . 'builtin eval "$__drover_command" </dev/null ' . STATUS_FD . '>&-; '
+    . 'builtin eval "$__drover_command" </dev/null >&' . OUTPUT_FD . ' 2>&1 '
+    . OUTPUT_FD . '>&- ' . STATUS_FD . '>&-; '
     . q({ builtin printf '%d\n' "$?" >&) . STATUS_FD . "; } 2>/dev/null\n"
     . "$command\0";
 }
@@ -266,10 +280,16 @@ sub tend_shell {
     if   (defined $written) { substr $shell->{pending}, 0, $written, '' }
     elsif (!$!{EAGAIN})     { $shell->{pending} = '' }
   }
-  take_shell_output() if vec $read, fileno $shell->{out}, 1;
+  if ($shell->{out} && vec $read, fileno $shell->{out}, 1) {
+    # Between commands somebody may write without end: not at the price of a whole processor.
+    $resting = 1 if take_shell_output() && !$exec;
+  }
   # The end of the command is what counts, never the end of its output, which a background process
   # may hold open for ever.
-  if ($exec && sysread $shell->{status}, $shell->{reply}, 16, length $shell->{reply}) {
+  if ($exec && $shell->{status}) {
+    my $got = sysread $shell->{status}, $shell->{reply}, 16, length $shell->{reply};
+    # Closed by `exec` of a program, whose end is then that of the command.
+    $shell->{status} = undef if defined $got && !$got;
     if ($shell->{reply} =~ /^(\d+)\n/) {
       $shell->{reply} = '';
       drain_shell();
@@ -278,12 +298,15 @@ sub tend_shell {
   }
   return unless $shell && reap($shell);
   drain_shell();
-  end_exec($shell->{signal} ? 'signal' : 'exit', $shell->{code}) if $exec;
+  if   ($exec) { end_exec($shell->{signal} ? 'signal' : 'exit', $shell->{code}) }
+  else         { $lost = 1 }
   drop_shell();
 }
 
 sub take_shell_output {
+  return 0 unless $shell->{out};
   my $got = sysread $shell->{out}, my $chunk, CHUNK;
+  $shell->{out} = undef if defined $got && !$got;
   return 0 unless $got;
   if ($exec) { take_output($chunk) }
   else { $shell->{carry} = substr $shell->{carry} . $chunk, -CARRY_KEEP() }
@@ -349,7 +372,7 @@ sub prune_spills {
   (my $dir = $path) =~ s{/[^/]*\z}{};
   opendir my $handle, $dir or return;
   my @old = sort { $a->[1] <=> $b->[1] }
-    map { [ $_, (lstat "$dir/$_")[9] // 0 ] } grep { !/^\.\.?\z/ } readdir $handle;
+    map { [ $_, (lstat "$dir/$_")[9] // 0 ] } grep { !/^\./ } readdir $handle;
   while (@old >= SPILLS_KEEP) { unlink "$dir/" . (shift @old)->[0] }
 }
 
@@ -486,14 +509,28 @@ sub write_file {
     return drop_write($token);
   }
   delete $writes{$token};
+  unlink $write->{note};
   send_frame($id, 'r');
 }
 
 sub drop_write {
   my ($token) = @_;
   my $write = delete $writes{$token};
-  unlink $write->{temporary};
+  unlink $write->{temporary}, $write->{note};
 }
+
+# Each half-written file is noted before it is there, as the target of a link, because this process may
+# be killed at any time. The hand's next sandbox removes what it finds noted.
+sub remove_half_written {
+  opendir my $handle, STATE_DIR or return;
+  for my $note (map { STATE_DIR . "/$_" } grep { /^\.writing-/ } readdir $handle) {
+    my $temporary = readlink $note;
+    unlink $temporary if defined $temporary && is_half_written($temporary);
+    unlink $note;
+  }
+}
+
+sub is_half_written { return $_[0] =~ m{(?:^|/)\.drover-write-\d+-\d+\z} }
 
 sub open_write {
   my ($path) = @_;
@@ -505,9 +542,18 @@ sub open_write {
   # A file that may not be written is not replaced either.
   if (@stat && !-w _) { $! = 13; return undef }
   my $temporary = $target =~ s{[^/]*\z}{}r . '.drover-write-' . ++$write_count . '-' . int rand 1e9;
-  sysopen my $file, $temporary, O_WRONLY | O_CREAT | O_EXCL, 0644 or return undef;
-  chmod $stat[2] & 07777, $file if @stat;
-  return { file => $file, temporary => $temporary, target => $target };
+  my $note = STATE_DIR . "/.writing-$write_count-" . int rand 1e9;
+  symlink $temporary, $note;
+  if (!sysopen my $file, $temporary, O_WRONLY | O_CREAT | O_EXCL, 0644) {
+    my $why = $! + 0;
+    unlink $note;
+    $! = $why;
+    return undef;
+  }
+  else {
+    chmod $stat[2] & 07777, $file if @stat;
+    return { file => $file, temporary => $temporary, target => $target, note => $note };
+  }
 }
 
 # (type, size, mtime_ms, version), final link not followed; statx, as perl-base has whole seconds only.
@@ -543,7 +589,7 @@ sub list_files {
   DIR: while (defined(my $dir = shift @todo)) {
     opendir my $handle, $dir or next;
     while (defined(my $name = readdir $handle)) {
-      next if $name eq '.' || $name eq '..';
+      next if $name eq '.' || $name eq '..' || is_half_written($name);
       last DIR if ++$visited > LIST_VISIT_MAX;
       my $path = $dir eq '/' ? "/$name" : "$dir/$name";
       my @description = describe($path) or next;

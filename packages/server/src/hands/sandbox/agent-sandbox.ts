@@ -97,7 +97,7 @@ export class AgentSandbox implements Sandbox {
     return {
       ...(limits.length > 0 && { limits }),
       exitCode: end === "exit" && !stopped ? code : null,
-      ended: stopped ?? (end === "killed" ? "cancelled" : "exited"),
+      ended: stopped ?? ENDS.get(end) ?? "exited",
       output_bytes: fields.integer(),
       omitted_bytes: fields.integer(),
       spilled_bytes: fields.integer(),
@@ -215,6 +215,11 @@ export class AgentSandbox implements Sandbox {
   }
 }
 
+/** What an agent says of a command that did not end by itself. */
+const ENDS: ReadonlyMap<string, ExecResult["ended"]> = new Map([
+  ["killed", "cancelled"],
+  ["lost", "lost"],
+]);
 const ABSENT: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 const NO_OUTPUT = { stdout: new Uint8Array(), stderr: new Uint8Array() };
 

@@ -83,6 +83,9 @@ function remarkOn(result: ExecResult, timeoutMs: number): string | undefined {
     return `The command timed out after ${timeoutMs} ms. ${AFTERWARDS}`;
   }
   if (result.ended === "cancelled") return `The command was cancelled. ${AFTERWARDS}`;
+  if (result.ended === "lost") {
+    return "The command was not run: the shell has ended since the last command, and its state is lost. The next command gets a new shell.";
+  }
   if (result.exitCode === null) {
     return "The shell was killed by a signal; the next command gets a new shell.";
   }

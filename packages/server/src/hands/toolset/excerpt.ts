@@ -17,7 +17,8 @@ export function newSpillPath(tool: string): string {
 
 /** Text that every API and database takes; bytes that are no UTF-8 become U+FFFD. */
 export function decoded(bytes: Uint8Array): string {
-  return tamed(new TextDecoder().decode(bytes));
+  // A byte order mark is a part of what a file holds or a program writes.
+  return tamed(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
 }
 
 /** A terminal's output as text: without colours and the newlines at its end. */
@@ -42,10 +43,15 @@ export function excerpt({ head, tail, totalBytes, path, keptBytes }: LongOutput)
         ? `the first ${keptBytes} bytes are in ${path}`
         : `all of it is in ${path}`;
   return [
-    tamed(head.slice(0, END_CHARS)),
+    tamed(withoutHalves(head.slice(0, END_CHARS))),
     `[output truncated: ${totalBytes} bytes; ${kept}]`,
-    tamed(tail.slice(-END_CHARS)),
+    tamed(withoutHalves(tail.slice(-END_CHARS))),
   ].join("\n\n");
+}
+
+/** Without the half of a character that a cut has left at either end. */
+function withoutHalves(text: string): string {
+  return text.replace(/^[\uDC00-\uDFFF]/, "").replace(/[\uD800-\uDBFF]$/, "");
 }
 
 /** The text as it is, or if it is too long, an excerpt of it and the whole in a file. */

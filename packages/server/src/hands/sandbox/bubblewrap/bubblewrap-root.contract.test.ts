@@ -2,6 +2,8 @@ import { describe } from "vitest";
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
 import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
+import { testOutput } from "../../../core/ports/sandbox-output.testsuite.ts";
+import { testRunaways } from "../../../core/ports/sandbox-runaways.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
@@ -15,6 +17,8 @@ process.umask(0o077);
 // The launcher of this mode needs root; the other one is proved by `bubblewrap-rootless`.
 describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testSandboxes("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
+  testOutput("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
+  testRunaways("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testLimits("bubblewrap with a kernel uid for each hand", openLimitsWorld);
   testNetworks("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testEscapes("root", { type: "none" });

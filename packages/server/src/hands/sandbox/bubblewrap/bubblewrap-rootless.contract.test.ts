@@ -1,6 +1,8 @@
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
 import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
+import { testOutput } from "../../../core/ports/sandbox-output.testsuite.ts";
+import { testRunaways } from "../../../core/ports/sandbox-runaways.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
@@ -19,6 +21,8 @@ if (process.getuid?.() === 0) {
 }
 
 testSandboxes("bubblewrap as an unprivileged user", openBubblewrapWorld);
+testOutput("bubblewrap as an unprivileged user", openBubblewrapWorld);
+testRunaways("bubblewrap as an unprivileged user", openBubblewrapWorld);
 testLimits("bubblewrap as an unprivileged user", openLimitsWorld);
 testNetworks("bubblewrap as an unprivileged user", openBubblewrapWorld);
 testEscapes("rootless", { type: "none" });

@@ -1,0 +1,228 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Box, type SandboxWorld, startOn } from "./sandbox.testsuite.ts";
+
+/** Of commands that do not end by themselves, and of those that do. */
+const TIMEOUT_MS = { timeout: 400, exited: 10_000 };
+/** Over its time-out: for the killing of hundreds of processes on a machine that has other things to do. */
+const GRACE_MS = 5_000;
+const CLOSE_MS = 5_000;
+
+interface Runaway {
+  readonly name: string;
+  /** Starts processes with the mark on their command lines. */
+  readonly command: (mark: string) => string;
+  readonly ended: "exited" | "timeout";
+  readonly output?: string | RegExp;
+  /** What it leaves makes further commands impossible, until the shell is restarted. */
+  readonly isBlocking?: boolean;
+}
+
+const RUNAWAYS: readonly Runaway[] = [
+  {
+    name: "a background process that holds the output open",
+    command: (mark) => `sleep ${mark} & echo on`,
+    ended: "exited",
+    output: "on\n",
+  },
+  {
+    name: "sessions of their own",
+    command: (mark) => `setsid sleep ${mark} & (setsid bash -c 'sleep ${mark}; :' &) ; echo on`,
+    ended: "exited",
+    output: "on\n",
+  },
+  {
+    name: "a daemon by two forks",
+    command: (mark) =>
+      `perl -MPOSIX -e 'fork && exit; POSIX::setsid(); fork && exit; $SIG{$_} = "IGNORE" for qw(TERM HUP INT); sleep 1000' ${mark}; echo on`,
+    ended: "exited",
+    output: "on\n",
+  },
+  {
+    name: "a deaf shell",
+    command: (mark) => `trap '' TERM HUP INT QUIT; echo on; sleep ${mark}`,
+    ended: "timeout",
+    output: "on\n",
+  },
+  {
+    name: "a fork bomb in the background",
+    command: (mark) => `bash -c 'f() { f | f & }; f' ${mark} 2>/dev/null; echo on`,
+    ended: "exited",
+    output: "on\n",
+    isBlocking: true,
+  },
+  {
+    name: "a fork bomb in the foreground",
+    command: (mark) => `bash -c 'f() { f | f; }; f' ${mark} 2>/dev/null`,
+    ended: "timeout",
+  },
+  {
+    name: "processes that start others as fast as they are ended",
+    command: (mark) =>
+      `perl -e '$first = $$; while (1) { fork; select undef, undef, undef, 0.01; exit if $$ != $first && rand() < 0.5 }' ${mark}`,
+    ended: "timeout",
+  },
+  {
+    name: "a shell that stops itself",
+    command: (mark) => `sleep ${mark} & exec </dev/null; kill -STOP $$; echo never`,
+    ended: "timeout",
+    output: "",
+  },
+  {
+    name: "all processes stopped but the agent",
+    command: (mark) => `sleep ${mark} & kill -STOP $! $$`,
+    ended: "timeout",
+    output: "",
+  },
+  {
+    name: "output that is closed",
+    command: (mark) => `sleep ${mark} & exec >&- 2>&-; echo never`,
+    ended: "exited",
+    output: "",
+  },
+  {
+    name: "every descriptor of the shell closed",
+    command: (mark) =>
+      `sleep ${mark} & for fd in $(ls /proc/$$/fd); do eval "exec $fd>&-"; done; sleep ${mark}`,
+    ended: "timeout",
+  },
+  {
+    name: "a program in place of the shell",
+    command: (mark) => `exec sleep ${mark}`,
+    ended: "timeout",
+    output: "",
+  },
+  {
+    name: "an environment that no program can be given",
+    command: (mark) =>
+      `sleep ${mark} & export X=$(head -c 3000000 /dev/zero | tr '\\0' x); echo \${#X}; ls`,
+    ended: "exited",
+    output: /^3000000\n.*Argument list too long/,
+  },
+  {
+    name: "a background process that writes without end",
+    command: (mark) => `perl -e '$| = 1; print "y\\n" while 1' ${mark} & sleep 0.1`,
+    ended: "exited",
+    output: /^y\n/,
+  },
+  {
+    name: "a command that writes without end",
+    command: (mark) => `perl -e 'print "y\\n" while 1' ${mark}`,
+    ended: "timeout",
+    output: /^y\n/,
+  },
+  {
+    name: "a shell that reports nothing any more",
+    command: (mark) => `sleep ${mark} & builtin() { :; }; set -n`,
+    ended: "timeout",
+  },
+];
+
+/** What must be true of every provider whatever a command does: it returns in time, and nothing survives. */
+export function testRunaways(name: string, open: () => Promise<SandboxWorld>): void {
+  describe(`${name}: runaways`, () => {
+    let world: SandboxWorld;
+    beforeAll(async () => {
+      world = await open();
+    });
+    afterAll(async () => world[Symbol.asyncDispose]());
+
+    test.each(RUNAWAYS)("$name: the call returns in time and nothing survives", async (runaway) => {
+      await using box = await startOn(world.provider);
+      const mark = newMark();
+      const startMs = performance.now();
+      const timeoutMs = TIMEOUT_MS[runaway.ended];
+      const result = await box.sh(runaway.command(mark), timeoutMs, { keep: 1_000_000 });
+      const inTimeMs = runaway.ended === "timeout" ? timeoutMs : 0;
+      expect(performance.now() - startMs).toBeLessThan(inTimeMs + GRACE_MS);
+      expect(result.ended).toBe(runaway.ended);
+      const { output = /^/ } = runaway;
+      if (typeof output === "string") expect(result.output).toBe(output);
+      else expect(result.output).toMatch(output);
+      // What has timed out has taken everything with it; else it may live on until the sandbox ends.
+      expect(marked(mark).length > 0).toBe(result.ended === "exited");
+      if (runaway.isBlocking) await box.sandbox.restartShell();
+      expect((await box.sh("echo alive")).output).toContain("alive\n");
+      const closedMs = performance.now();
+      await box.sandbox.close();
+      expect(marked(mark)).toEqual([]);
+      expect(performance.now() - closedMs).toBeLessThan(CLOSE_MS);
+    });
+
+    test.each([
+      ["closed its output", "exec >&- 2>&-"],
+      ["writes without end", "yes &"],
+    ])("a shell that %s costs next to nothing between commands", async (_what, command) => {
+      await using box = await startOn(world.provider);
+      await box.sh(command);
+      expect(await ticksIn(box, 1)).toBeLessThan(25);
+    });
+
+    test("a command that redirects its output does so for itself alone", async () => {
+      await using box = await startOn(world.provider);
+      await box.sh("exec >file 2>&1 3>three; echo kept; echo three >&3");
+      expect(
+        (await box.sh("echo heard; echo too >&2; echo again >&3; cat file three")).output,
+      ).toBe("heard\ntoo\nkept\nthree\nagain\n");
+      expect(await box.sh("exec sh -c 'echo instead; exit 4'")).toEqual({
+        exitCode: 4,
+        ended: "exited",
+        output: "instead\n",
+      });
+    });
+
+    test("a shell that ended between two commands is told of once, before anything is run", async () => {
+      await using box = await startOn(world.provider);
+      const killShell = async () => {
+        await box.sh(
+          "X=1; rm -f go gone; mkfifo go gone; (read x < go; kill -9 $$; echo > gone) &",
+        );
+        await box.run("sh", "-c", "echo > /workspace/go; cat /workspace/gone");
+      };
+      await killShell();
+      expect(await box.sh("touch ran")).toEqual({ exitCode: null, ended: "lost", output: "" });
+      expect((await box.sh('echo "[$X]"; ls')).output).toBe("[]\ngo\ngone\n");
+      await killShell();
+      // Whoever asks for a new one has nothing to be told.
+      await box.sandbox.restartShell();
+      expect((await box.sh("echo on")).output).toBe("on\n");
+    });
+  });
+}
+
+let lastMark = 0;
+
+/** An argument that `sleep` takes for minutes and no other process of this machine has. */
+function newMark(): string {
+  lastMark += 1;
+  return `9${process.pid}.${Date.now()}${lastMark}`;
+}
+
+/** The processes of this machine, of all sandboxes too, whose command line has the mark. */
+function marked(mark: string): string[] {
+  return readdirSync("/proc").filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, "latin1").includes(mark);
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
+  });
+}
+
+/** Hundredths of seconds of processor time that all of a sandbox uses in so many seconds. */
+async function ticksIn(box: Box, seconds: number): Promise<number> {
+  const look = "cat /proc/[0-9]*/stat";
+  const { stdout } = await box.run("sh", "-c", `${look}; echo; sleep ${seconds}; ${look}`);
+  const [before = 0, after = 0] = new TextDecoder().decode(stdout).split("\n\n").map(ticksOf);
+  return after - before;
+}
+
+function ticksOf(stats: string): number {
+  const lines = stats.split("\n").filter((line) => line !== "");
+  return lines.reduce((sum, line) => {
+    const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+    return sum + Number(fields[11]) + Number(fields[12]);
+  }, 0);
+}
