@@ -17,6 +17,7 @@ import {
   NotFoundError,
 } from "../core/errors.ts";
 import { contentSize } from "../core/memory/content.ts";
+import { MEMORIES_MAX } from "../core/memory/limits.ts";
 import { assertPath } from "../core/memory/path.ts";
 import type {
   MemoryRecord,
@@ -28,8 +29,6 @@ import type { StoreTransaction } from "../core/ports/store.ts";
 import { listMemories, memoryOf } from "./memories-list.ts";
 import { getStore, getWritableStore, type MemoryStoresOptions } from "./memory-stores.ts";
 import { actorOf, type NewId, type Principal } from "./principal.ts";
-
-const MEMORIES_MAX = 2_000;
 
 /**
  * Memories of a store. Whoever writes to an archived store, except to delete, gets an

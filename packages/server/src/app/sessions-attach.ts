@@ -7,6 +7,7 @@ import type {
   SessionResourceParams,
 } from "@drover/api";
 import { InvalidRequestError, NotFoundError, unreachable } from "../core/errors.ts";
+import { MEMORY_STORES_MAX } from "../core/memory/limits.ts";
 import { mountPathOf } from "../core/memory/mount-path.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { FileMount } from "../core/ports/hands.ts";
@@ -15,8 +16,6 @@ import { assertDistinctPaths, repositoryPath } from "../core/sessions/mount-path
 import { assertBranch, repositoryName } from "../core/sessions/repository.ts";
 import { newId } from "../lib/new-id.ts";
 import { mountFile } from "./sessions-mounts.ts";
-
-const MEMORY_STORES_MAX = 8;
 
 export interface Attachments {
   readonly resources: readonly SessionResource[];

@@ -79,6 +79,7 @@ async function* linesOf(
 function contentsOf({ workspace_id, recipe }: SessionRecord, files: readonly FileRecord[]) {
   const contents = new Map<string, { size_bytes: number; workspaceId: string }>();
   for (const mount of recipe.mounts) {
+    if (mount.type === "memory_store") continue;
     const isInstalled = mount.type === "skill" && mount.source === "installed";
     const workspaceId = isInstalled ? INSTALLED_WORKSPACE : workspace_id;
     contents.set(mount.sha256, { size_bytes: mount.size_bytes, workspaceId });
@@ -99,18 +100,22 @@ function shownSession(session: SessionRecord): object {
   const totals = { usage: rest.totals.usage, stats: rest.totals.stats };
   return {
     ...{ id, thread_id, status, title, metadata, environment_id, agent, resources, vault_ids },
-    ...{ mounts: recipe.mounts.map(shownMount), totals, created_at, updated_at, archived_at },
+    ...{ mounts: recipe.mounts.flatMap(shownMount), totals, created_at, updated_at, archived_at },
   };
 }
 
-/** Where a skill's archive is kept is another matter elsewhere. */
-function shownMount(mount: Mount): object {
+/**
+ * Where a skill's archive is kept is another matter elsewhere, and where a memory store is mounted follows
+ * from the resource.
+ */
+function shownMount(mount: Mount): readonly object[] {
+  if (mount.type === "memory_store") return [];
   if (mount.type === "file") {
     const { type, mount_path, sha256, size_bytes, filename } = mount;
-    return { type, mount_path, sha256, size_bytes, ...(filename !== undefined && { filename }) };
+    return [{ type, mount_path, sha256, size_bytes, ...(filename !== undefined && { filename }) }];
   }
   const { type, mount_path, sha256, size_bytes, description } = mount;
-  return { type, mount_path, sha256, size_bytes, description };
+  return [{ type, mount_path, sha256, size_bytes, description }];
 }
 
 /** That a session was imported here is no part of what happened in it, until it goes on here. */

@@ -221,9 +221,9 @@ async function forkRecipe(
 }
 
 function withFilesOf(recipe: NewSession["recipe"], { mounts }: NewSession["recipe"]) {
-  const isFile = ({ type }: (typeof mounts)[number]) => type === "file";
-  const others = recipe.mounts.filter((mount) => !isFile(mount));
-  return { ...recipe, mounts: [...others, ...mounts.filter(isFile)] };
+  const isSkill = ({ type }: (typeof mounts)[number]) => type === "skill";
+  const others = mounts.filter((mount) => !isSkill(mount));
+  return { ...recipe, mounts: [...recipe.mounts.filter(isSkill), ...others] };
 }
 
 function beginningWith(

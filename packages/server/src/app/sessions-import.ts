@@ -2,6 +2,7 @@ import { SessionAgent, type SessionImportQuery } from "@drover/api";
 import { type NetworkSetting, sandboxNetwork } from "../core/egress/sandbox-network.ts";
 import { ConflictError, InvalidRequestError, NotImplementedError } from "../core/errors.ts";
 import { type Closing, forkDrafts } from "../core/harness/fork.ts";
+import { memoryMountsOf } from "../core/memory/mounts.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
@@ -115,9 +116,12 @@ function begin(
     recipe: {
       provider: "bubblewrap",
       base: { type: "host" },
-      mounts: line.mounts.map((mount) =>
-        mount.type === "skill" ? { ...mount, source: "workspace" } : mount,
-      ),
+      mounts: [
+        ...line.mounts.map((mount) =>
+          mount.type === "skill" ? { ...mount, source: "workspace" as const } : mount,
+        ),
+        ...memoryMountsOf(line.resources),
+      ],
       network: { type: "none" },
     },
     // Its log tells.

@@ -254,6 +254,15 @@ CREATE TABLE session_definitions (
   recipe text not null
 , budget text);
 
+CREATE TABLE session_memory_copies (
+  workspace_id text not null,
+  session_key integer not null,
+  copy_id text not null,
+  seq integer not null,
+  refused text not null,
+  primary key (workspace_id, session_key)
+);
+
 CREATE TABLE session_memory_stores (
   workspace_id text not null,
   memory_store_id text not null,

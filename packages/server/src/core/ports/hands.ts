@@ -31,7 +31,7 @@ export type SandboxNetwork =
   /** Names and addresses in small letters; `*.example.com` is every name below `example.com`. */
   | { readonly type: "limited"; readonly hosts: readonly string[] };
 
-export type Mount = FileMount | SkillMount;
+export type Mount = FileMount | SkillMount | MemoryMount;
 
 /** A stored blob shown read-only inside the sandbox. */
 export interface FileMount {
@@ -58,6 +58,19 @@ export interface SkillMount {
   readonly source: "workspace" | "installed";
   /** What the model is told of it; no sandbox depends on it. At most 1,024 characters. */
   readonly description: string;
+}
+
+/**
+ * A memory store shown inside the sandbox as a folder, whose files are its memories. They are no part of
+ * the recipe: `MemoryCopies` brings them, and brings what others change.
+ */
+export interface MemoryMount {
+  readonly type: "memory_store";
+  /** `/mnt/memory/<slug>`. */
+  readonly mount_path: string;
+  readonly memory_store_id: string;
+  /** What is written below a `read_write` one comes back with the results of calls. */
+  readonly access: "read_write" | "read_only";
 }
 
 /** Where a call would run: which hand, and which life of the process that owns it. */
@@ -111,6 +124,56 @@ export interface EgressRecord {
   readonly ms: number;
 }
 
+/**
+ * What differs between a hand's copy of its memory stores and what was last known to be stored of it.
+ * Each report has all that is not acknowledged yet, so that the newest makes the earlier ones needless.
+ */
+export interface MemoryReport {
+  /** Of the copy: a hand that loses its folder begins another. */
+  readonly copy_id: string;
+  /** The place of the report among those of the copy: 1, 2, 3 … */
+  readonly seq: number;
+  readonly changes: readonly MemoryChange[];
+  /** What is there and cannot become a memory as it is. */
+  readonly unstored: readonly UnstoredFile[];
+}
+
+export interface MemoryChange {
+  readonly memory_store_id: string;
+  /** As a memory's: `/notes/a.md`. What a sandbox chose; to be checked. */
+  readonly path: string;
+  /**
+   * SHA-256 of the contents that it was made from, lowercase hex, or null for none at all: what the
+   * store has there now is replaced only if it is one of these.
+   */
+  readonly derived_from: readonly (string | null)[];
+  /** Null if the file is gone. */
+  readonly content: string | null;
+}
+
+export interface UnstoredFile {
+  readonly memory_store_id: string;
+  readonly path: string;
+  readonly reason: UnstoredReason;
+}
+
+export const UNSTORED_REASONS = [
+  "too_large",
+  "not_text",
+  "bad_path",
+  "not_a_file",
+  "unreadable",
+  /** It was being written; the next call takes it. */
+  "changing",
+  /** There was more than fits into one result; the next call takes it. */
+  "deferred",
+  /** Files that were not even looked at; the path is the folder's. */
+  "too_many",
+  /** A memory that could not be written into the sandbox. */
+  "not_shown",
+] as const;
+export type UnstoredReason = (typeof UNSTORED_REASONS)[number];
+
 export type CallOutcome =
   | {
       readonly type: "result";
@@ -119,6 +182,8 @@ export type CallOutcome =
       readonly outputs: readonly OutputFile[];
       /** Of the hand's sandbox, since its last result: also what ran between two calls. */
       readonly egress?: readonly EgressRecord[];
+      /** What was found changed in the hand's memory stores; absent for nothing. */
+      readonly memory?: MemoryReport;
       /** True if the call was ended by `cancel`. */
       readonly cancelled: boolean;
     }

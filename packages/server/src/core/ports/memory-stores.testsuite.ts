@@ -7,7 +7,7 @@ import type {
   MemoryStoreRecord,
   WholeMemory,
 } from "./memory-stores.ts";
-import { type OpenStore, START, uniqueId } from "./store.testsuite.ts";
+import { insertSession, type OpenStore, START, uniqueId } from "./store.testsuite.ts";
 import type { Store } from "./store.ts";
 
 const at = (ms: number): string => new Date(START + ms).toISOString();
@@ -22,6 +22,7 @@ export function testMemoryStores(open: OpenStore): void {
     testMemories(open);
     testPaths(open);
     testVersions(open);
+    testCopies(open);
   });
 }
 
@@ -67,6 +68,54 @@ function testStores(open: OpenStore): void {
     await store.write((tx) => tx.memoryStores.insert(newMemoryStore(recordKey(gone))));
     await store.write((tx) => tx.memoryStores.insertMemory(memory, KEY));
     expect(await memoryStores.listVersions(gone, {}, NEWEST)).toMatchObject([{ seq: 1 }]);
+  });
+}
+
+function testCopies(open: OpenStore): void {
+  test("a store's revision changes with every write of its memories, and with nothing else", async () => {
+    await using world = await open();
+    const { store } = world;
+    const key = await insertMemoryStore(store);
+    const other = await insertMemoryStore(store, { workspace_id: key.workspaceId });
+    const revisions = async (workspaceId = key.workspaceId) =>
+      new Map(
+        (
+          await store.memoryStores.findRevisions(workspaceId, [key.storeId, other.storeId, "none"])
+        ).map(({ memory_store_id, revision }) => [memory_store_id, revision]),
+      );
+    expect(await revisions()).toEqual(new Map([key, other].map(({ storeId }) => [storeId, 0])));
+    const memory = newMemory(key);
+    await store.write((tx) => tx.memoryStores.insertMemory(memory, KEY));
+    const locked = await store.write((tx) => tx.memoryStores.lock(key));
+    expect(locked).toEqual(await store.memoryStores.find(key.workspaceId, key.storeId));
+    expect((await revisions()).get(key.storeId)).toBe(1);
+    await store.write((tx) => tx.memoryStores.deleteMemory(memory, uniqueId("memver"), KEY));
+    expect(await revisions()).toEqual(new Map([...(await revisions()), [key.storeId, 2]]));
+    expect((await revisions()).get(other.storeId)).toBe(0);
+    expect(await revisions(uniqueId("wrkspc"))).toEqual(new Map());
+    const nobody = { ...key, workspaceId: uniqueId("wrkspc") };
+    expect(await store.write((tx) => tx.memoryStores.lock(nobody))).toBeUndefined();
+  });
+
+  test("keeps how far a session's copy is stored, until the session is deleted", async () => {
+    await using world = await open();
+    const { store } = world;
+    const key = await insertSession(store);
+    const find = () => store.memoryStores.findCopy(key);
+    expect(await find()).toBeUndefined();
+    const refused = [{ memory_store_id: "memstore_1", path: "/a b/é" }];
+    for (const copy of [
+      { copy_id: "copy_1", seq: 1, refused },
+      { copy_id: "copy_2", seq: 1, refused: [] },
+    ]) {
+      await store.write((tx) => tx.memoryStores.putCopy(key, copy));
+      expect(await find()).toEqual(copy);
+    }
+    const stranger = { ...key, workspaceId: uniqueId("wrkspc") };
+    expect(await store.memoryStores.findCopy(stranger)).toBeUndefined();
+    await store.write((tx) => tx.sessions.delete(key));
+    await store.write((tx) => tx.memoryStores.putCopy(key, { copy_id: "late", seq: 1, refused }));
+    expect(await find()).toBeUndefined();
   });
 }
 

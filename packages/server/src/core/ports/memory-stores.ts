@@ -1,4 +1,6 @@
 import type { Actor, MemoryOperation, MemoryView } from "@drover/api";
+import type { SessionKey } from "./event-log.ts";
+import type { MemoryAcknowledgement } from "./memory-copies.ts";
 import type { PageRequest } from "./sessions.ts";
 
 /** Memory stores with their memories and the history of these. */
@@ -79,6 +81,13 @@ export interface MemoryVersionListFilter {
   readonly createdAt?: { readonly gte?: string; readonly lte?: string };
 }
 
+/** Changes with every write of a memory in the store, and with nothing else. */
+export interface StoreRevision {
+  readonly memory_store_id: string;
+  /** The `seq` of its newest version; 0 for none. */
+  readonly revision: number;
+}
+
 /** Whatever is not in the workspace, or not in the store, is undefined or left out. */
 export interface MemoryStores {
   find(workspaceId: string, id: string): Promise<MemoryStoreRecord | undefined>;
@@ -90,6 +99,10 @@ export interface MemoryStores {
   findMemory(key: MemoryStoreKey, id: string, view: MemoryView): Promise<MemoryRecord | undefined>;
   /** Without contents, which are not even read. */
   listMemories(key: MemoryStoreKey, range: MemoryRange): Promise<readonly MemoryRecord[]>;
+  /** In any order. Few and cheap to read: asked for before each call of a session with memory stores. */
+  findRevisions(workspaceId: string, ids: readonly string[]): Promise<readonly StoreRevision[]>;
+  /** The newest report of the session's sandbox that is stored. */
+  findCopy(key: SessionKey): Promise<MemoryAcknowledgement | undefined>;
   /** With contents, in any order. */
   findMemories(key: MemoryStoreKey, ids: readonly string[]): Promise<readonly MemoryRecord[]>;
   findVersion(
@@ -119,6 +132,10 @@ export interface MemoryStoreWriter extends MemoryStores {
   update(store: MemoryStoreRecord): Promise<void>;
   /** With its memories and their versions. */
   delete(key: MemoryStoreKey): Promise<void>;
+  /** As `find`. What is then read of its memories stays true until the transaction ends. */
+  lock(key: MemoryStoreKey): Promise<MemoryStoreRecord | undefined>;
+  /** Replaces what `findCopy` gives. Goes with the session. */
+  putCopy(key: SessionKey, acknowledgement: MemoryAcknowledgement): Promise<void>;
   countMemories(key: MemoryStoreKey): Promise<number>;
   insertMemory(memory: WholeMemory, by: Actor): Promise<void>;
   updateMemory(memory: WholeMemory, by: Actor): Promise<void>;

@@ -1,5 +1,6 @@
 import { ResultBlock, UserLocation } from "@drover/api";
 import { z } from "zod";
+import { UNSTORED_REASONS } from "../../core/ports/hands.ts";
 
 /**
  * What goes over the socket between a brain and hands, version 2. Requests carry
@@ -32,6 +33,8 @@ export const WAIT_MS_MAX = 25_000;
 export const OUTPUT_BYTES_MAX = 256 * 1024;
 /** Records of a call's egress; the rest is summed up in the last ones. */
 export const EGRESS_RECORDS_MAX = 256;
+/** Changes of memories in one result, and files named in it that cannot be stored. */
+const MEMORY_CHANGES_MAX = 4_000;
 
 const Id = z.string().min(1).max(256);
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -58,6 +61,12 @@ const RecipeMessage = z.strictObject({
           size_bytes: Size,
           source: z.enum(["workspace", "installed"]),
           description: z.string().max(1_024),
+        }),
+        z.strictObject({
+          type: z.literal("memory_store"),
+          mount_path: MountPath,
+          memory_store_id: Id,
+          access: z.enum(["read_write", "read_only"]),
         }),
       ]),
     )
@@ -120,6 +129,33 @@ export const CallMessage = z.strictObject({
 
 export const CancelMessage = z.strictObject({ sessionId: Id, epoch: z.int().nonnegative() });
 
+const MemoryPath = z.string().min(1).max(4_096);
+const Sha256OrNothing = Sha256.nullable();
+
+const MemoryReportMessage = z.strictObject({
+  copy_id: Id,
+  seq: Size,
+  changes: z
+    .array(
+      z.strictObject({
+        memory_store_id: Id,
+        path: MemoryPath,
+        derived_from: z.array(Sha256OrNothing).max(64),
+        content: z.string().nullable(),
+      }),
+    )
+    .max(MEMORY_CHANGES_MAX),
+  unstored: z
+    .array(
+      z.strictObject({
+        memory_store_id: Id,
+        path: MemoryPath,
+        reason: z.enum(UNSTORED_REASONS),
+      }),
+    )
+    .max(MEMORY_CHANGES_MAX),
+});
+
 export const OutcomeMessage = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("result"),
@@ -127,6 +163,7 @@ export const OutcomeMessage = z.discriminatedUnion("type", [
     is_error: z.boolean(),
     outputs: z.array(z.strictObject({ path: z.string().min(1), sha256: Sha256, size_bytes: Size })),
     egress: z.array(EgressMessage).max(EGRESS_RECORDS_MAX).exactOptional(),
+    memory: MemoryReportMessage.exactOptional(),
     cancelled: z.boolean(),
   }),
   z.strictObject({ type: z.literal("lost"), message: z.string() }),

@@ -570,7 +570,9 @@ test("a session keeps the content of its skills, whatever becomes of them", asyn
     description: version?.description,
   });
   const isReferenced = () =>
-    world.store.write((tx) => tx.files.isReferenced(workspaceId, mount?.sha256 ?? ""));
+    world.store.write((tx) =>
+      tx.files.isReferenced(workspaceId, mount?.type === "skill" ? mount.sha256 : ""),
+    );
   await skills.delete(skill.id);
   expect(await isReferenced()).toBe(true);
   await expect(sessions.create({ agent: agent.id, environment_id })).rejects.toMatchObject({

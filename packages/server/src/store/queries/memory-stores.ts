@@ -4,10 +4,11 @@ import type {
   MemoryStoreRecord,
   MemoryStores,
   MemoryStoreWriter,
+  StoreRevision,
 } from "../../core/ports/memory-stores.ts";
 import type { PageRequest } from "../../core/ports/sessions.ts";
 import { fromJson, toJson } from "../json-column.ts";
-import { allOf, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { allOf, oneOf, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
 import {
   countMemories,
   deleteMemory,
@@ -17,6 +18,7 @@ import {
   listMemories,
   updateMemory,
 } from "./memories.ts";
+import { findMemoryCopy, putMemoryCopy } from "./memory-copies.ts";
 import { findVersion, listVersions, redactVersion } from "./memory-versions.ts";
 import { afterPosition, pageEnd, within } from "./pages.ts";
 
@@ -31,6 +33,8 @@ export function memoryStoreReader(db: SqlRunner): MemoryStores {
     list: (workspaceId, filter, page) => listStores(db, workspaceId, filter, page),
     findMemory: (key, id, view) => findMemory(db, key, id, view),
     listMemories: (key, range) => listMemories(db, key, range),
+    findRevisions: (workspaceId, ids) => findRevisions(db, workspaceId, ids),
+    findCopy: (key) => findMemoryCopy(db, key),
     findMemories: (key, ids) => findMemories(db, key, ids),
     findVersion: (key, id, view) => findVersion(db, key, id, view),
     listVersions: (key, filter, page) => listVersions(db, key, filter, page),
@@ -43,6 +47,8 @@ export function memoryStoreWriter(tx: SqlTransaction): MemoryStoreWriter {
     insert: (store) => insertStore(tx, store),
     update: (store) => updateStore(tx, store),
     delete: (key) => deleteStore(tx, key),
+    lock: (key) => lockStore(tx, key),
+    putCopy: (key, acknowledgement) => putMemoryCopy(tx, key, acknowledgement),
     countMemories: (key) => countMemories(tx, key),
     insertMemory: (memory, by) => insertMemory(tx, memory, by),
     updateMemory: (memory, by) => updateMemory(tx, memory, by),
@@ -59,6 +65,28 @@ async function findStore(
   const row = await db.get<Row>(sql`
     select ${COLUMNS} from memory_stores where workspace_id = ${workspaceId} and id = ${id}`);
   return row === undefined ? undefined : decode(row);
+}
+
+/** See `MemoryStoreWriter.lock`. The write is what locks on PostgreSQL. */
+async function lockStore(
+  tx: SqlTransaction,
+  { workspaceId, storeId }: MemoryStoreKey,
+): Promise<MemoryStoreRecord | undefined> {
+  const row = await tx.db.get<Row>(sql`
+    update memory_stores set last_version = last_version
+    where workspace_id = ${workspaceId} and id = ${storeId}
+    returning ${COLUMNS}`);
+  return row === undefined ? undefined : decode(row);
+}
+
+async function findRevisions(
+  db: SqlRunner,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<readonly StoreRevision[]> {
+  return await db.all<StoreRevision>(sql`
+    select id as memory_store_id, last_version as revision from memory_stores
+    where workspace_id = ${workspaceId} and id in ${oneOf(ids)}`);
 }
 
 async function listStores(

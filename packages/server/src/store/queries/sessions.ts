@@ -123,6 +123,9 @@ export async function deleteSession(tx: SqlTransaction, key: SessionKey): Promis
   await tx.db.all(sql`
     delete from session_repository_tokens
     where workspace_id = ${key.workspaceId} and session_key = ${sessionKey}`);
+  await tx.db.all(sql`
+    delete from session_memory_copies
+    where workspace_id = ${key.workspaceId} and session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from session_memory_stores where session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from session_definitions where session_key = ${sessionKey}`);
   tx.touched.add(key, { lastSeq, due: false });
@@ -191,7 +194,7 @@ async function putRecipeBlobs(
   recipe: SessionRecord["recipe"],
 ): Promise<void> {
   const contents = [
-    ...recipe.mounts,
+    ...recipe.mounts.filter((mount) => mount.type !== "memory_store"),
     ...(recipe.checkpoint === undefined ? [] : [recipe.checkpoint]),
   ];
   for (const sha256 of new Set(contents.map((content) => content.sha256))) {
