@@ -1,4 +1,4 @@
-import type { ResultBlock } from "@drover/api";
+import type { PackageManager, ResultBlock } from "@drover/api";
 import type { ToolSettings } from "../tools/web-settings.ts";
 
 /**
@@ -7,13 +7,26 @@ import type { ToolSettings } from "../tools/web-settings.ts";
  */
 export interface Recipe {
   readonly provider: "bubblewrap";
-  /** The root file system: the host's `/usr`, read-only. */
-  readonly base: { readonly type: "host" };
+  readonly base: SandboxBase;
+  /** What is installed before there is a sandbox; absent for nothing. */
+  readonly packages?: PackageSet;
   readonly mounts: readonly Mount[];
   readonly network: SandboxNetwork;
   /** What the hand's own folders begin with; absent for nothing. */
   readonly checkpoint?: WorkspaceCheckpoint;
 }
+
+/** The root file system, shown read-only: whose programs a sandbox has. */
+export type SandboxBase =
+  /** The host's `/usr` and what of its `/etc` programs need. */
+  | { readonly type: "host" }
+  /** One that was built or taken in on the machine, by its name there. */
+  | { readonly type: "built"; readonly name: string }
+  /** A folder of the machine that its operator keeps. Absolute. */
+  | { readonly type: "directory"; readonly path: string };
+
+/** Names with their pins, as each manager writes them; in no order and without doubles. */
+export type PackageSet = { readonly [M in PackageManager]?: readonly string[] };
 
 /** An archive of a hand's folders, in the blob store of its workspace. */
 export interface WorkspaceCheckpoint {

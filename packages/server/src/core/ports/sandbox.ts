@@ -18,7 +18,27 @@ export interface ProvisionRequest {
   readonly workspaceId: string;
   readonly handId: string;
   readonly recipe: Recipe;
+  /** What the recipe's base and packages are on this machine; absent for the host's programs alone. */
+  readonly outfit?: Outfit;
 }
+
+/** What the programs of a sandbox come from. */
+export interface Outfit {
+  /** Absolute path of a root file system; absent for the host's `/usr`. */
+  readonly root?: string;
+  /** By name, absolute paths of folders that are shown read-only as `/opt/packages/<name>`. */
+  readonly layers: Readonly<Record<string, string>>;
+  /** Environment variables beside the usual ones; one of the same name goes before. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** For a sandbox that is there to install something, and that no session has. */
+  readonly workshop?: Workshop;
+}
+
+export type Workshop =
+  /** `root` is a copy of its own that it may write, and its programs believe to be root. */
+  | { readonly type: "root" }
+  /** A folder that it may write, shown as `/opt/packages/<name>`. */
+  | { readonly type: "layer"; readonly name: string; readonly folder: string };
 
 /** Makes sandboxes of one kind and proves them gone. */
 export interface SandboxProvider {

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { Recipe } from "../../../core/ports/hands.ts";
+import type { Outfit } from "../../../core/ports/sandbox.ts";
 import type { LimitHit } from "../../../core/sandboxes/limits.ts";
 import type { ExitListeners } from "../../egress/sandbox-exit.ts";
 import type { Controller } from "../cgroups/cgroup-layout.ts";
@@ -17,6 +18,8 @@ export interface MountTrees {
 export interface LaunchRequest {
   readonly handId: string;
   readonly recipe: Recipe;
+  /** See `ProvisionRequest`. */
+  readonly outfit?: Outfit | undefined;
   /** Made, and its writable folders owned by the sandbox's user. */
   readonly folder: HandFolder;
   readonly trees: MountTrees;
