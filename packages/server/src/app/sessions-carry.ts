@@ -2,8 +2,8 @@ import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
+import { tokenBinding } from "../core/sessions/token-binding.ts";
 import { newId } from "../lib/new-id.ts";
-import { tokenBinding } from "./sessions-resources.ts";
 
 export interface Carried {
   readonly resources: SessionRecord["resources"];

@@ -15,6 +15,7 @@ import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
 import { budgetSet } from "../core/session/budget.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
+import { tokenBinding } from "../core/sessions/token-binding.ts";
 import { unhonouredParts } from "../core/sessions/unhonoured.ts";
 import { unsupportedParts } from "../core/sessions/unsupported.ts";
 import { newId } from "../lib/new-id.ts";
@@ -25,7 +26,6 @@ import { assertFiles } from "./events-files.ts";
 import { acceptInput } from "./input.ts";
 import { assertVaults, attachAll } from "./sessions-attach.ts";
 import { assertBudgetable } from "./sessions-budget.ts";
-import { tokenBinding } from "./sessions-resources.ts";
 import { existing, toSession, type Wire } from "./sessions-wire.ts";
 import type { SkillReferences } from "./skill-references.ts";
 

@@ -11,6 +11,7 @@ import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import { assertDistinctPaths } from "../core/sessions/mount-paths.ts";
+import { tokenBinding } from "../core/sessions/token-binding.ts";
 import { newId } from "../lib/new-id.ts";
 import { Secret } from "../lib/secret.ts";
 import { type Cursors, readPage } from "./pagination.ts";
@@ -129,11 +130,6 @@ export async function deleteResource(
   });
   await tx.files.delete(key.workspaceId, String(resource["file_id"]));
   return { id: resourceId, type: "session_resource_deleted" };
-}
-
-/** The place that a repository's token is sealed for. */
-export function tokenBinding({ workspaceId, sessionId }: SessionKey, resourceId: string): string {
-  return `${workspaceId}/${sessionId}/${resourceId}/authorization_token`;
 }
 
 async function lockOpen(tx: StoreTransaction, key: SessionKey): Promise<SessionRecord> {

@@ -2,11 +2,15 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { INSTALLED_WORKSPACE } from "../app/installed-skills.ts";
 import type { Config } from "../config.ts";
+import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { WebSearch } from "../core/ports/web-search.ts";
 import { openEgress, openGuard } from "../egress/open-egress.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { blobPath } from "../store/blob-path.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
+import { createEnvelopeBox } from "../vault/envelope-box.ts";
+import { givenKeys } from "../vault/given-keys.ts";
+import { followKeyFile } from "../vault/key-file.ts";
 import type { HandsAdapters } from "./runtime/hands-life.ts";
 import { BubblewrapProvider } from "./sandbox/bubblewrap/bubblewrap-provider.ts";
 import { type ConfiguredSearch, openWebSearch } from "./search/open-web-search.ts";
@@ -42,10 +46,31 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
       clock: systemClock,
       ...(config.search !== undefined && { search: searchOf(config.search, config.egressAllow) }),
     }),
+    repositories: {
+      upstream: { guard: openGuard(config.egressAllow) },
+      secretBox: tokenBox(config),
+    },
     clock: systemClock,
     report: (event, { error, ...fields }) => {
       if (error === undefined) log.info(fields, event);
       else log.warn({ ...fields, err: error }, event);
+    },
+  };
+}
+
+/** Opened with the first token: the server makes the keys, and these hands may need none. */
+function tokenBox({ data, encryptionKeys }: Config): Pick<SecretBox, "open"> {
+  let box: SecretBox | undefined;
+  const opened = () =>
+    createEnvelopeBox(
+      encryptionKeys === undefined
+        ? followKeyFile(join(data, "encryption-keys"))
+        : givenKeys(encryptionKeys, "DROVER_ENCRYPTION_KEY"),
+    );
+  return {
+    open: (sealed, binding) => {
+      box ??= opened();
+      return box.open(sealed, binding);
     },
   };
 }

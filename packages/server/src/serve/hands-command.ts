@@ -3,12 +3,13 @@ import { sandboxLimitVariables } from "../config-sandbox.ts";
 import type { SpawnHandsOptions } from "./spawn-hands.ts";
 
 /** What any program needs to run at all; no secret of the server is in it. */
-const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "TZ"];
+const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "NODE_EXTRA_CA_CERTS"];
 
 /**
  * How the server starts its hands: the same program, with the settings that matter to them, the key of
- * the search provider among them, for they are who searches. They get no model key and no API key, and
- * nothing else of the server's environment.
+ * the search provider among them, for they are who searches, and the encryption keys, for they are who uses
+ * the tokens of repositories. They get no model key and no API key, and nothing else of the server's
+ * environment.
  */
 export function handsCommand(
   config: Config,
@@ -27,6 +28,9 @@ export function handsCommand(
     env["DROVER_SEARCH_PROVIDER"] = config.search.provider;
     env["DROVER_SEARCH_URL"] = config.search.url;
     if (config.search.key) env["DROVER_SEARCH_API_KEY"] = config.search.key.reveal();
+  }
+  if (config.encryptionKeys !== undefined) {
+    env["DROVER_ENCRYPTION_KEY"] = config.encryptionKeys.map((key) => key.reveal()).join(",");
   }
   if (config.test.unsafe.length > 0) env["DROVER_TEST_UNSAFE"] = config.test.unsafe.join(",");
   for (const name of PASSED_ON) {

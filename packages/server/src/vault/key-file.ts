@@ -29,6 +29,28 @@ export interface KeyFile extends KeyRing {
  */
 export async function openKeyFile(path: string): Promise<KeyFile> {
   if (!isThere(path)) await makeFile(path);
+  const { keys, readAgain } = follow(path);
+  const write = async (next: readonly EncryptionKey[]): Promise<void> => {
+    await writeFileAtomically(path, contentOf(next), { mode: MODE });
+    readAgain();
+  };
+  return {
+    keys,
+    add: () => write([newEncryptionKey(), ...keys()]),
+    remove: async (keyIds) => {
+      const [current, ...earlier] = keys();
+      await write([current, ...earlier.filter(({ id }) => !keyIds.includes(id))]);
+    },
+  };
+}
+
+/** The keys of a file that another process makes and changes. Throws an `OperatorError` while it cannot be used. */
+export function followKeyFile(path: string): KeyRing {
+  if (!isThere(path)) throw new OperatorError(`There is no key file ${path}.`);
+  return follow(path);
+}
+
+function follow(path: string): KeyRing & { readAgain(): void } {
   let known = readRing(path);
   const keys = (wantedId?: string): ReturnType<KeyRing["keys"]> => {
     // One look at the file's inode, a few microseconds, each time a secret is sealed or opened.
@@ -40,16 +62,10 @@ export async function openKeyFile(path: string): Promise<KeyFile> {
     if (version !== undefined && (isChanged || isHidden)) known = readRing(path);
     return known.ring.keys();
   };
-  const write = async (next: readonly EncryptionKey[]): Promise<void> => {
-    await writeFileAtomically(path, contentOf(next), { mode: MODE });
-    known = readRing(path);
-  };
   return {
     keys,
-    add: () => write([newEncryptionKey(), ...keys()]),
-    remove: async (keyIds) => {
-      const [current, ...earlier] = keys();
-      await write([current, ...earlier.filter(({ id }) => !keyIds.includes(id))]);
+    readAgain() {
+      known = readRing(path);
     },
   };
 }

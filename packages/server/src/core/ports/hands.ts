@@ -108,7 +108,50 @@ export interface HandCall {
   /** What the agent says of the tool, if it is one that has settings. */
   readonly settings?: ToolSettings;
   readonly recipe: Recipe;
+  /** What is to lie below `/workspace` when the call runs; absent for nothing. */
+  readonly repositories?: readonly RepositorySource[];
 }
+
+/** A git repository of the session, as it is to be cloned now if it has not been. */
+export interface RepositorySource {
+  /** Of the session's resource. */
+  readonly resource_id: string;
+  /** `https://host/owner/name`, without credentials. */
+  readonly url: string;
+  /** Absolute, normalised, below `/workspace`. */
+  readonly mount_path: string;
+  /** Null for the default branch. */
+  readonly checkout: RepositoryCheckout | null;
+  /** Sealed for the resource's place; hands alone open it, when they use it. Absent without a token. */
+  readonly sealed_token?: string;
+}
+
+export type RepositoryCheckout =
+  | { readonly type: "branch"; readonly name: string }
+  /** The full hash, in hexadecimal. */
+  | { readonly type: "commit"; readonly sha: string };
+
+/** Why a repository is not there; the call ran without it. */
+export interface RepositoryProblem {
+  readonly url: string;
+  readonly type: RepositoryProblemType;
+  /** A sentence for the session's user. */
+  readonly message: string;
+}
+
+export const REPOSITORY_PROBLEMS = [
+  /** No token, or one that was not taken. */
+  "repository_authentication_error",
+  /** The token's owner may not read it. */
+  "repository_forbidden_error",
+  "repository_not_found_error",
+  /** It has no such branch or commit. */
+  "repository_checkout_error",
+  /** Everything else: its server, the way there, its size. */
+  "repository_clone_error",
+] as const;
+
+export type RepositoryProblemType = (typeof REPOSITORY_PROBLEMS)[number];
 
 /** A file found new or changed under `/mnt/session/outputs`, its content already in the blob store. */
 export interface OutputFile {
@@ -197,6 +240,8 @@ export type CallOutcome =
       readonly egress?: readonly EgressRecord[];
       /** What was found changed in the hand's memory stores; absent for nothing. */
       readonly memory?: MemoryReport;
+      /** Repositories that could not be had when this was tried for the call. */
+      readonly repositories?: readonly RepositoryProblem[];
       /** True if the call was ended by `cancel`. */
       readonly cancelled: boolean;
     }

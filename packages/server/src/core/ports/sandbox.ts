@@ -20,6 +20,30 @@ export interface ProvisionRequest {
   readonly recipe: Recipe;
   /** What the recipe's base and packages are on this machine; absent for the host's programs alone. */
   readonly outfit?: Outfit;
+  /**
+   * The only thing that the sandbox's programs can speak to, at `http://127.0.0.1:3128/`, whatever the
+   * recipe says of a network. A provider that gives no sandbox a network refuses.
+   */
+  readonly gate?: SandboxGate;
+}
+
+/** Answers a request from inside a sandbox. Where it rejects, the program gets status 502. */
+export type SandboxGate = (request: GateRequest, signal: AbortSignal) => Promise<GateAnswer>;
+
+export interface GateRequest {
+  readonly method: string;
+  /** Path and query, as they came. */
+  readonly path: string;
+  /** By name in small letters; of several of one name the last. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+export interface GateAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** A rejection in the middle cuts the program's connection. */
+  readonly body: AsyncIterable<Uint8Array>;
 }
 
 /** What the programs of a sandbox come from. */

@@ -1,6 +1,8 @@
 import type { Socket as DatagramSocket } from "node:dgram";
 import type { Server } from "node:net";
 import type { EgressRecord } from "../../core/ports/hands.ts";
+import type { SandboxGate } from "../../core/ports/sandbox.ts";
+import { gateListener } from "./gate-listener.ts";
 import { serveNames } from "./name-listener.ts";
 import { proxyListener } from "./proxy-listener.ts";
 import { StandInAddresses } from "./stand-in-addresses.ts";
@@ -18,6 +20,8 @@ export interface ExitListeners {
 
 export interface SandboxExitOptions extends WayOutOptions {
   readonly listeners: ExitListeners;
+  /** In place of the proxy. */
+  readonly gate?: SandboxGate;
 }
 
 /** A sandbox's only way out. It works from its making until it is closed, or this process ends. */
@@ -26,11 +30,12 @@ export class SandboxExit {
   readonly #servers: readonly Server[];
   readonly #names: DatagramSocket;
 
-  constructor({ listeners, ...options }: SandboxExitOptions) {
+  constructor({ listeners, gate, ...options }: SandboxExitOptions) {
     this.#wayOut = new WayOut(options);
     const standIns = new StandInAddresses();
     const transparent = transparentListener(this.#wayOut, standIns);
-    const proxy = proxyListener(this.#wayOut);
+    const proxy =
+      gate === undefined ? proxyListener(this.#wayOut) : gateListener(this.#wayOut, gate);
     this.#servers = [transparent, proxy];
     this.#names = listeners.names;
     serveNames(this.#names, this.#wayOut, standIns);

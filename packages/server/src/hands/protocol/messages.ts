@@ -1,6 +1,6 @@
 import { ResultBlock, UserLocation } from "@drover/api";
 import { z } from "zod";
-import { UNSTORED_REASONS } from "../../core/ports/hands.ts";
+import { REPOSITORY_PROBLEMS, UNSTORED_REASONS } from "../../core/ports/hands.ts";
 
 /**
  * What goes over the socket between a brain and hands, version 2. Requests carry
@@ -114,6 +114,34 @@ const SettingsMessage = z.discriminatedUnion("type", [
   }),
 ]);
 
+const RepositoryMessage = z.strictObject({
+  resource_id: Id,
+  url: z.url().max(4_096),
+  mount_path: MountPath,
+  checkout: z
+    .discriminatedUnion("type", [
+      z.strictObject({ type: z.literal("branch"), name: z.string().min(1).max(1_024) }),
+      z.strictObject({
+        type: z.literal("commit"),
+        sha: z.string().regex(/^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/),
+      }),
+    ])
+    .nullable(),
+  sealed_token: z
+    .string()
+    .max(64 * 1024)
+    .exactOptional(),
+});
+
+const RepositoryProblemMessage = z.strictObject({
+  url: z.string().max(4_096),
+  type: z.enum(REPOSITORY_PROBLEMS),
+  message: z.string().max(4_096),
+});
+
+/** More than a session may have. */
+const REPOSITORIES_MAX = 1_000;
+
 export const CallMessage = z.strictObject({
   workspaceId: Id,
   sessionId: Id,
@@ -125,6 +153,7 @@ export const CallMessage = z.strictObject({
   input: z.record(z.string(), z.unknown()),
   settings: SettingsMessage.exactOptional(),
   recipe: RecipeMessage,
+  repositories: z.array(RepositoryMessage).max(REPOSITORIES_MAX).exactOptional(),
 });
 
 export const CancelMessage = z.strictObject({ sessionId: Id, epoch: z.int().nonnegative() });
@@ -164,6 +193,7 @@ export const OutcomeMessage = z.discriminatedUnion("type", [
     outputs: z.array(z.strictObject({ path: z.string().min(1), sha256: Sha256, size_bytes: Size })),
     egress: z.array(EgressMessage).max(EGRESS_RECORDS_MAX).exactOptional(),
     memory: MemoryReportMessage.exactOptional(),
+    repositories: z.array(RepositoryProblemMessage).max(REPOSITORIES_MAX).exactOptional(),
     cancelled: z.boolean(),
   }),
   z.strictObject({ type: z.literal("lost"), message: z.string() }),

@@ -1,6 +1,11 @@
 import type { ResultBlock } from "@drover/api";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { CallOutcome, HandCall, OutputFile } from "../../core/ports/hands.ts";
+import type {
+  CallOutcome,
+  HandCall,
+  OutputFile,
+  RepositoryProblem,
+} from "../../core/ports/hands.ts";
 import {
   type Sandbox,
   SandboxGoneError,
@@ -40,8 +45,19 @@ export type RunOutside = (
   signal: AbortSignal,
 ) => Promise<ToolAnswer>;
 
+/**
+ * Makes a sandbox ready for a call, and gives what could not be had. Rejects only when the signal is
+ * aborted.
+ */
+export type Prepare = (
+  sandbox: Sandbox,
+  call: HandCall,
+  signal: AbortSignal,
+) => Promise<readonly RepositoryProblem[]>;
+
 export interface CallRunnerOptions {
   readonly keeper: SandboxKeeper;
+  readonly prepare?: Prepare | undefined;
   readonly collector: OutputCollector;
   readonly runTool: RunTool;
   /** By name, the tools for which no sandbox is made. */
@@ -115,12 +131,13 @@ export class CallRunner {
     const lease = await this.#options.keeper.acquire(call, stop);
     try {
       failPoint("hands.call.after_provision");
+      const problems = (await this.#options.prepare?.(lease.sandbox, call, stop)) ?? [];
       failPoint("hands.call.before_exec");
       const ending = await this.#exec(lease, record, stop);
       failPoint("hands.call.after_exec");
       const outcome = await this.#conclude(ending, record, lease, deadline);
       failPoint("hands.call.after_outputs");
-      return withEgress(outcome, lease.sandbox);
+      return withProblems(withEgress(outcome, lease.sandbox), problems);
     } finally {
       lease.release();
     }
@@ -260,4 +277,11 @@ function result(
 function withEgress(outcome: CallOutcome, sandbox: Sandbox): CallOutcome {
   const egress = sandbox.takeEgress();
   return outcome.type === "result" && egress.length > 0 ? { ...outcome, egress } : outcome;
+}
+
+/** Told to the model as well, which would look for them in vain. */
+function withProblems(outcome: CallOutcome, problems: readonly RepositoryProblem[]): CallOutcome {
+  if (outcome.type !== "result" || problems.length === 0) return outcome;
+  const notes = problems.map(({ message }) => ({ type: "text" as const, text: `[${message}]` }));
+  return { ...outcome, content: [...outcome.content, ...notes], repositories: problems };
 }

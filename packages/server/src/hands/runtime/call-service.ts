@@ -25,6 +25,8 @@ export interface CallServiceOptions {
   readonly clock: Clock;
   readonly report: Report;
   readonly onStopRequest: () => void;
+  /** Deletes what is kept for a hand beside its sandbox. */
+  readonly onDispose?: ((handId: string) => Promise<void>) | undefined;
 }
 
 /** What the hands do for those who speak the protocol. */
@@ -86,6 +88,7 @@ export class CallService implements HandsService {
     for (const record of calls) record.requestCancel();
     await Promise.all(calls.map((record) => record.ended));
     failPoint("hands.dispose.before_close");
+    await this.#options.onDispose?.(handId);
     await keeper.dispose(handId);
     collector.forget(handId);
     failPoint("hands.dispose.after_close");

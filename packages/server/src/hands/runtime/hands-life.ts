@@ -20,6 +20,11 @@ import {
   writeHandsFile,
 } from "../protocol/hands-file.ts";
 import { HandsServer } from "../protocol/hands-server.ts";
+import { CLONE_LIMITS } from "../repositories/clone-repository.ts";
+import {
+  RepositoryKeeper,
+  type RepositoryKeeperOptions,
+} from "../repositories/repository-keeper.ts";
 import { type CallLimits, CallRunner, type RunOutside, type RunTool } from "./call-runner.ts";
 import { CallService } from "./call-service.ts";
 import { Deadline } from "./deadline.ts";
@@ -34,6 +39,8 @@ export interface HandsAdapters {
   readonly runTool: RunTool;
   /** By name, the tools for which no sandbox is made; none unless given. */
   readonly outside?: ReadonlyMap<string, RunOutside>;
+  /** How repositories are cloned; unless given, none is. */
+  readonly repositories?: Pick<RepositoryKeeperOptions, "upstream" | "secretBox">;
   readonly clock: Clock;
   readonly report: Report;
 }
@@ -180,7 +187,13 @@ function assemble(
     idleMs: times.sandboxIdleMs,
   });
   const collector = new OutputCollector({ blobs, report });
-  const tools = { runTool, outside };
+  const repositories =
+    adapters.repositories &&
+    new RepositoryKeeper({
+      ...adapters.repositories,
+      ...{ provider, clock, report, limits: CLONE_LIMITS },
+    });
+  const tools = { runTool, outside, prepare: repositories?.prepare.bind(repositories) };
   const runner = new CallRunner({ keeper, collector, ...tools, clock, report, limits: times });
   const journal = new CallJournal({
     boot,
@@ -195,6 +208,7 @@ function assemble(
     clock,
     report,
     onStopRequest,
+    onDispose: repositories?.dispose.bind(repositories),
   });
   return { service, keeper };
 }

@@ -10,9 +10,9 @@ import {
 } from "../../../core/ports/sandbox.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
 import { restoreCheckpoint } from "../../checkpoints/restore-checkpoint.ts";
+import { exitOptions, type ProviderEgress } from "../../egress/exit-options.ts";
 import { HandLedgers } from "../../egress/hand-ledgers.ts";
 import { SandboxExit } from "../../egress/sandbox-exit.ts";
-import type { WayOutOptions } from "../../egress/way-out.ts";
 import { SkillCache } from "../../skills/skill-cache.ts";
 import type { AgentSandbox } from "../agent-sandbox.ts";
 import { requireLimits } from "../cgroups/require-limits.ts";
@@ -34,7 +34,7 @@ export interface LocalProviderOptions extends Omit<MountSources, "skills"> {
   /** `required`: no sandbox is made where one of the limits cannot be enforced. */
   readonly enforce?: "required" | "where_possible";
   /** What may be dialled for sandboxes that have a network; without it they are refused. */
-  readonly egress?: Pick<WayOutOptions, "guard" | "connect" | "limits">;
+  readonly egress?: ProviderEgress;
   /** An agent that needs longer for anything but a command is taken for lost, and its sandbox ended. */
   readonly answerMs?: number;
   /** Hears of what went wrong without anybody waiting for it. */
@@ -155,7 +155,13 @@ export class LocalProvider implements SandboxProvider {
     const { blobPath, installedPath } = this.#options;
     const sources = { blobPath, installedPath, skills: this.#skills };
     const trees = await makeMountTrees(request, place, sources);
-    const egress = this.#egressOf(request);
+    const egress = exitOptions(request, {
+      egress: this.#options.egress,
+      ledger: this.#ledgers.of(handId),
+      onProblem: (error) => {
+        this.#options.onWarning?.("a connection of a sandbox was given up", error);
+      },
+    });
     failPoint("hands.provision.after_folder");
     const process = await launcher.launch(
       {
@@ -193,28 +199,6 @@ export class LocalProvider implements SandboxProvider {
     throw new SandboxUnavailableError(
       `the session was made with sandboxes of ${name}, which this server has no longer (DROVER_SANDBOX_PROVIDER)`,
     );
-  }
-
-  /** Undefined for a sandbox without a network, which has no way out either. */
-  #egressOf({ handId, recipe: { network } }: ProvisionRequest): WayOutOptions | undefined {
-    if (network.type === "none") return undefined;
-    const { egress } = this.#options;
-    if (egress === undefined) {
-      throw new SandboxUnavailableError(
-        "the session was made with a network and sandboxes are to have none (DROVER_SANDBOX_NETWORK)",
-      );
-    }
-    const { guard, connect, limits } = egress;
-    return {
-      guard,
-      network,
-      ledger: this.#ledgers.of(handId),
-      onProblem: (error) => {
-        this.#options.onWarning?.("a connection of a sandbox was given up", error);
-      },
-      ...(connect !== undefined && { connect }),
-      ...(limits !== undefined && { limits }),
-    };
   }
 
   #keep(sandbox: AgentSandbox): void {
