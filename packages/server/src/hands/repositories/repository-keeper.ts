@@ -104,11 +104,7 @@ export class RepositoryKeeper {
     return known.sealed_token !== source.sealed_token || known.untilMs <= this.#options.clock.now();
   }
 
-  #begin(
-    sandbox: Sandbox,
-    call: Caller,
-    repositories: readonly RepositorySource[],
-  ): Work {
+  #begin(sandbox: Sandbox, call: Caller, repositories: readonly RepositorySource[]): Work {
     const { handId } = call;
     const stop = new AbortController();
     const problems: RepositoryProblem[] = [];
