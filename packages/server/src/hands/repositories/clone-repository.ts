@@ -55,8 +55,7 @@ export interface CloneRequest {
   readonly workspaceId: string;
   /** Of the provisioning sandbox. */
   readonly handId: string;
-  /** Where its programs come from. */
-  readonly root: Pick<Recipe, "provider" | "base">;
+  readonly provider: Recipe["provider"];
   readonly source: RepositorySource;
   readonly token: () => Secret | undefined;
 }
@@ -114,14 +113,20 @@ async function cloned(
 /** Undefined if it is too much, or takes too long. */
 async function attempt(
   { provider, upstream, limits }: CloneOptions,
-  { workspaceId, handId, root, source, token }: CloneRequest,
+  { workspaceId, handId, source, token, provider: name }: CloneRequest,
   depth: "full" | "shallow",
   signal: AbortSignal,
 ): Promise<ClonedTree | undefined> {
   const { url } = source;
   const { fetchedBytes: bytesMax, silenceMs } = limits;
   const gate = new GitGate({ ...upstream, url, token, bytesMax, silenceMs });
-  const recipe: Recipe = { ...root, mounts: [], network: { type: "none" } };
+  // By the host's git, whatever base the session's own sandbox has.
+  const recipe: Recipe = {
+    provider: name,
+    base: { type: "host" },
+    mounts: [],
+    network: { type: "none" },
+  };
   const request = { workspaceId, handId, recipe, gate: gate.answer };
   const sandbox = await provider.provision(request, signal);
   const argv = [
@@ -171,6 +176,8 @@ function failureOf(
   switch (exitCode) {
     case CLONE_EXITS.checkout:
       return new CloneError("repository_checkout_error", missingText(source));
+    case CLONE_EXITS.noGit:
+      return new CloneError("repository_clone_error", "there is no git on the server's machine");
     case CLONE_EXITS.size:
       return new CloneError("repository_clone_error", "its files are too many or too large");
     default: {

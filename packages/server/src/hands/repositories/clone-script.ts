@@ -8,6 +8,7 @@ export const CLONE_EXITS = {
   size: 14,
   /** Its files could not be written. */
   files: 15,
+  noGit: 16,
 } as const;
 
 export const TREE_FOLDER = "/workspace/tree";
@@ -31,6 +32,7 @@ git() {
     -c "url.$gate.insteadOf=$url" -c http.followRedirects=false -c submodule.recurse=false \\
     -c fetch.recurseSubmodules=false -c gc.auto=0 -c maintenance.auto=false "$@"
 }
+command -v git >/dev/null || exit ${CLONE_EXITS.noGit}
 rm -rf ${TREE_FOLDER} ${ARCHIVE_PATH}
 case $depth.$kind in
   full.*) git clone --quiet --no-checkout --template= -- "$url" ${TREE_FOLDER} || exit ${CLONE_EXITS.fetch} ;;

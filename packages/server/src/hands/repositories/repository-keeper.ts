@@ -154,9 +154,8 @@ export class RepositoryKeeper {
     const { sealed_token: sealed, resource_id, url } = source;
     const binding = tokenBinding({ workspaceId, sessionId }, resource_id);
     const token = () => (sealed === undefined ? undefined : secretBox.open(sealed, binding));
-    const { provider, base } = recipe;
-    const root = { provider, base };
-    const request = { workspaceId, handId: cloneHandId(handId), root, source, token };
+    const { provider } = recipe;
+    const request = { workspaceId, handId: cloneHandId(handId), provider, source, token };
     assertOpens(token);
     await this.#turn(signal);
     const begunMs = clock.now();
