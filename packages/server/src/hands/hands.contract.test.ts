@@ -69,7 +69,9 @@ describe("drover hands", () => {
   test("tells once that a sandbox was killed from outside; the next call has the same files", async () => {
     await using world = await openWorld();
     await bash(world, "echo kept > /workspace/file");
-    const call = await callOf(world, "echo begun; sleep 1000");
+    const leave =
+      "cd /mnt/session/outputs; printf last > words; ln -s /etc/passwd link; ln -s ../uploads up";
+    const call = await callOf(world, `${leave}; echo begun; sleep 1000`);
     const running = world.hands.execute(call, never());
     await untilRunning(world, call);
     for (const pid of await processesOf("sleep\x001000")) process.kill(pid, "SIGSTOP");
@@ -77,6 +79,7 @@ describe("drover hands", () => {
     const outcome = await running;
     expect(outcome).toMatchObject({ type: "result", is_error: true, cancelled: false });
     expect(textOf(outcome)).toContain("outcome is unknown");
+    expect(outcome).toMatchObject({ outputs: [{ path: "words", size_bytes: 4 }] });
     expect(textOf(await bash(world, "cat /workspace/file"))).toContain("kept");
     expect(await processesOf("sleep\x001000")).toEqual([]);
   });
@@ -102,6 +105,7 @@ describe("drover hands", () => {
     const chunks: Uint8Array[] = [];
     for await (const chunk of content) chunks.push(chunk);
     expect(Buffer.concat(chunks).toString()).toBe("# Report");
+    await world.hands.settleOutputs("hand_1", outcome.type === "result" ? outcome.outputs : []);
     expect(await bash(world, "true")).toMatchObject({ outputs: [] });
   });
 
@@ -130,9 +134,11 @@ async function openWorld(): Promise<World> {
   return {
     dataDir,
     hands,
-    call: (mark, { waits } = { waits: false }) => {
+    call: (mark, { waits = false, leaves = false } = {}) => {
+      const leave = leaves ? `printf ${mark} > /mnt/session/outputs/${mark}; ` : "";
       const wait = waits ? `until [ -e go-${mark} ]; do sleep 0.05; done; ` : "";
-      return { name: "bash", input: { command: `echo ${mark} >> marks; ${wait}echo ${mark}` } };
+      const command = `${leave}echo ${mark} >> marks; ${wait}echo ${mark}`;
+      return { name: "bash", input: { command } };
     },
     runs: async (handId, mark) => {
       const lines = await readFile(join(workspace(handId), "marks"), "utf8").catch(() => "");

@@ -3,16 +3,14 @@ import { withinBudget } from "../core/harness/budget-gate.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import { deadRequestDrafts, giveUpDrafts } from "../core/harness/failure.ts";
 import { nextActions } from "../core/harness/next-actions.ts";
-import type { OutputFile } from "../core/ports/hands.ts";
 import type { Claim } from "../core/ports/sessions.ts";
-import type { StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft, LogEvent } from "../core/session/log-event.ts";
 import { threadState } from "../core/session/state.ts";
 import { type Decision, decide, isContested } from "./decide.ts";
 import type { DriveDeps } from "./deps.ts";
 import { type Effect, perform, type Settlement } from "./effects.ts";
 import { InFlight } from "./in-flight.ts";
-import { putOutputs } from "./outputs.ts";
+import { SessionOutputs } from "./outputs.ts";
 import { ReportedUsage } from "./reported-usage.ts";
 import { SessionNews } from "./session-news.ts";
 import { SessionView } from "./session-view.ts";
@@ -57,6 +55,7 @@ class SessionDriver {
   readonly #news: SessionNews;
   readonly #inFlight: InFlight;
   readonly #reported = new ReportedUsage();
+  readonly #outputs: SessionOutputs;
   /** Aborted when the drive is to stop. */
   #signal = new AbortController().signal;
 
@@ -65,6 +64,7 @@ class SessionDriver {
     this.#claim = claim;
     this.#deps = deps;
     this.#news = news;
+    this.#outputs = new SessionOutputs(claim, deps);
     this.#inFlight = new InFlight(() => news.ring());
   }
 
@@ -147,6 +147,7 @@ class SessionDriver {
       epoch: this.#claim.epoch,
       deps: this.#deps,
       reported: this.#reported,
+      outputs: this.#outputs,
     };
     this.#inFlight.reconcile(effects, (effect, signal) => perform(effect, context, signal));
     return isProgress;
@@ -197,7 +198,7 @@ class SessionDriver {
     return await this.#persist(() =>
       this.#deps.store.write(async (tx) => {
         if (mustBeLast && (await tx.sessions.lock(key))?.last_seq !== state.seq) return undefined;
-        await this.#putOutputs(tx, outputs);
+        await this.#outputs.put(tx, this.#view.session, outputs);
         return await tx.events.append({
           ...key,
           epoch: this.#claim.epoch,
@@ -219,10 +220,6 @@ class SessionDriver {
     const { sessionId, epoch } = this.#claim;
     const types = drafts.map(({ type }) => type);
     this.#deps.log.info({ session_id: sessionId, epoch, types }, "append refused");
-  }
-
-  async #putOutputs(tx: StoreTransaction, outputs: readonly OutputFile[]): Promise<void> {
-    if (outputs.length > 0) await putOutputs(tx, this.#view.session, outputs, this.#deps.newId);
   }
 
   async #tell(committed: (() => Promise<void>) | undefined): Promise<void> {

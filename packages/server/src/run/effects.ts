@@ -18,15 +18,22 @@ import {
 import { type ModelLimits, roomOf } from "../core/harness/room.ts";
 import { runningDrafts } from "../core/harness/steps.ts";
 import { settledOutcome } from "../core/harness/verdict.ts";
-import { type HandCall, HandsUnavailableError, type OutputFile } from "../core/ports/hands.ts";
+import {
+  type CallOutcome,
+  type HandCall,
+  HandsUnavailableError,
+  type OutputFile,
+} from "../core/ports/hands.ts";
 import type { ModelOutcome, ModelUsage } from "../core/ports/model.ts";
 import type { EventDraft, LogEventOf } from "../core/session/log-event.ts";
 import { type SessionState, threadState } from "../core/session/state.ts";
+import { isSandboxTool } from "../core/sessions/workspace-at.ts";
 import { callForSummary, countContext, cutContext } from "./compact.ts";
 import type { DriveDeps } from "./deps.ts";
 import { isForeignUrl } from "./foreign-url.ts";
 import { judgeCalls } from "./judging.ts";
 import { lookBack } from "./look-back.ts";
+import type { SessionOutputs } from "./outputs.ts";
 import { failedRequest, preparedRequest } from "./prepared-request.ts";
 import { createResponsePreview } from "./preview.ts";
 import type { ReportedUsage } from "./reported-usage.ts";
@@ -50,6 +57,7 @@ export interface EffectContext {
   readonly epoch: number;
   readonly deps: DriveDeps;
   readonly reported: ReportedUsage;
+  readonly outputs: SessionOutputs;
 }
 
 /**
@@ -209,15 +217,19 @@ async function awaitCall(
   const { deps } = context;
   const call = handCall(effect, context);
   deps.failPoint("serve.execute.before");
-  const outcome = await deps.hands.execute(call, signal);
+  const { session } = context.view;
+  const outcome = await deps.hands.execute(call, signal, (outputs) =>
+    context.outputs.take(session, outputs),
+  );
   deps.failPoint("serve.execute.after");
+  const outputs = await outputsOf(outcome, call, context, signal);
   return {
     drafts: (_state, drafting) => [
       callResult(drafting, call, outcome),
       ...egressDrafts(drafting, call.callId, outcome),
     ],
-    ...(outcome.type === "result" && { outputs: outcome.outputs }),
-    committed: () => deps.hands.settle(call),
+    outputs,
+    committed: () => settle(call, outputs, deps),
   };
 }
 
@@ -233,6 +245,7 @@ async function cancelCall(
   await deps.hands.cancel(call);
   deps.failPoint("serve.cancel.after");
   const outcome = await deps.hands.execute(call, signal);
+  const outputs = await outputsOf(outcome, call, context, signal);
   return {
     drafts: (_state, drafting) => [
       outcome.type === "result"
@@ -240,9 +253,33 @@ async function cancelCall(
         : interruptedResult(drafting, call.callId),
       ...egressDrafts(drafting, call.callId, outcome),
     ],
-    ...(outcome.type === "result" && { outputs: outcome.outputs }),
-    committed: () => deps.hands.settle(call),
+    outputs,
+    committed: () => settle(call, outputs, deps),
   };
+}
+
+/**
+ * What is to be recorded with the call's result. Of a call that is lost, its sandbox is too: what it left
+ * is looked for in another one.
+ */
+async function outputsOf(
+  outcome: CallOutcome,
+  call: HandCall,
+  { deps }: EffectContext,
+  signal: AbortSignal,
+): Promise<readonly OutputFile[]> {
+  if (outcome.type === "result") return outcome.outputs;
+  if (outcome.type !== "lost" || !isSandboxTool(call.name)) return [];
+  return await deps.hands.collectOutputs(call, signal);
+}
+
+async function settle(
+  call: HandCall,
+  outputs: readonly OutputFile[],
+  { hands }: DriveDeps,
+): Promise<void> {
+  if (outputs.length > 0) await hands.settleOutputs(call.handId, outputs);
+  await hands.settle(call);
 }
 
 function handCall(

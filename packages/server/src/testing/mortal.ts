@@ -84,7 +84,12 @@ export function mortalStore(store: Store, mortal: Mortal): Store {
 export function mortalHands(hands: Hands, mortal: Mortal): Hands {
   return {
     locate: (id, signal) => mortal.outside("locate", () => hands.locate(id, signal)),
-    execute: (call, signal) => mortal.outside("execute", () => hands.execute(call, signal)),
+    execute: (call, signal, takeOutputs) =>
+      mortal.outside("execute", () => hands.execute(call, signal, takeOutputs)),
+    collectOutputs: (hand, signal) =>
+      mortal.outside("collect", () => hands.collectOutputs(hand, signal)),
+    settleOutputs: (handId, outputs) =>
+      mortal.outside("settle outputs", () => hands.settleOutputs(handId, outputs)),
     cancel: (call) => mortal.outside("cancel", () => hands.cancel(call)),
     settle: (call) => mortal.outside("settle", () => hands.settle(call)),
     dispose: (handId) => mortal.outside("dispose", () => hands.dispose(handId)),

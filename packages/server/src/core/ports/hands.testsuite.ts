@@ -1,16 +1,24 @@
 import { describe, expect, test } from "vitest";
-import type { CallOutcome, HandCall, Hands, Recipe } from "./hands.ts";
+import type { CallOutcome, HandCall, Hands, OutputFile, Recipe } from "./hands.ts";
 
 /** Something to act on, and ways to see what happened to it that do not go through the journal. */
 export interface HandsWorld extends AsyncDisposable {
   readonly hands: Hands;
-  /** How to note `mark` once and answer with a text that has it. `waits`: ends after `release(mark)`. */
-  call(mark: string, options?: { waits: boolean }): Pick<HandCall, "name" | "input">;
+  /**
+   * How to note `mark` once and answer with a text that has it. `leaves`: an output with this path is there
+   * before. `waits`: ends after `release(mark)`.
+   */
+  call(mark: string, options?: MarkOptions): Pick<HandCall, "name" | "input">;
   /** How often a call with this mark was begun on the hand, in all boots. */
   runs(handId: string, mark: string): Promise<number>;
   release(handId: string, mark: string): Promise<void>;
   /** The process that owns the hands dies at once, with everything it had started. */
   killBoot(): Promise<void>;
+}
+
+export interface MarkOptions {
+  readonly waits?: boolean;
+  readonly leaves?: boolean;
 }
 
 const EMPTY_RECIPE: Recipe = {
@@ -207,6 +215,44 @@ export function testHands(open: () => Promise<HandsWorld>): void {
       expect(await world.hands.execute(later, never())).toEqual(refused());
     });
 
+    test("gives what a running call leaves, and gives it again until it is committed", async () => {
+      await using world = await open();
+      const { hands } = world;
+      const call = await makeCall(world, "report", { waits: true, leaves: true });
+      const left = { path: "report", sha256: expect.any(String), size_bytes: 6 };
+      const found = { ...left, found: expect.any(Number) };
+      const given: (readonly OutputFile[])[] = [];
+      const taken = Promise.withResolvers<void>();
+      const running = hands.execute(call, never(), async (outputs) => {
+        given.push(outputs);
+        if (given.length === 2) taken.resolve();
+        return given.length > 1;
+      });
+      await taken.promise;
+      expect(given).toEqual([[found], [found]]);
+      await world.release(call.handId, "report");
+      expect(await running).toMatchObject({ is_error: false, outputs: [found] });
+      await hands.settleOutputs(call.handId, given[0] ?? []);
+      expect(await hands.execute(call, never())).toMatchObject({ outputs: [] });
+    });
+
+    test("finds again what a boot that died had not been heard to be rid of", async () => {
+      await using world = await open();
+      const { hands } = world;
+      const call = await makeCall(world, "draft", { waits: true, leaves: true });
+      const first = Promise.withResolvers<readonly OutputFile[]>();
+      const running = hands.execute(call, never(), async (outputs) => {
+        first.resolve(outputs);
+        return false;
+      });
+      const [before] = await first.promise;
+      await world.killBoot();
+      expect(await running).toMatchObject({ type: "lost" });
+      const [after, ...more] = await hands.collectOutputs(call, never());
+      expect([after, more]).toEqual([{ ...before, found: expect.any(Number) }, []]);
+      expect(after?.found).toBeGreaterThan(before?.found ?? 0);
+    });
+
     test("runs calls of different hands side by side", async () => {
       await using world = await open();
       const slow = await makeCall(world, "slow", { waits: true });
@@ -220,11 +266,7 @@ export function testHands(open: () => Promise<HandsWorld>): void {
   });
 }
 
-async function makeCall(
-  world: HandsWorld,
-  mark: string,
-  options?: { waits: boolean },
-): Promise<HandCall> {
+async function makeCall(world: HandsWorld, mark: string, options?: MarkOptions): Promise<HandCall> {
   const handId = uniqueId("hand");
   const { hands_boot } = await world.hands.locate(handId, never());
   return {

@@ -153,13 +153,24 @@ export const REPOSITORY_PROBLEMS = [
 
 export type RepositoryProblemType = (typeof REPOSITORY_PROBLEMS)[number];
 
+/** What a hand's sandbox is made from. */
+export type HandOfSession = Pick<HandCall, "workspaceId" | "handId" | "recipe">;
+
 /** A file found new or changed under `/mnt/session/outputs`, its content already in the blob store. */
 export interface OutputFile {
   /** Relative to `/mnt/session/outputs`, with `/` between segments. */
   readonly path: string;
   readonly sha256: string;
   readonly size_bytes: number;
+  /** Its place among what was found of the hand: newer is higher, also than anything of an earlier boot. */
+  readonly found: number;
 }
+
+/**
+ * Takes outputs that were found while a call runs. Resolves with whether they are committed: what is not
+ * comes again. Never rejects.
+ */
+export type TakeOutputs = (outputs: readonly OutputFile[]) => Promise<boolean>;
 
 /** What a sandbox's way out decided, for all connections of one kind since it was last told. */
 export interface EgressRecord {
@@ -235,6 +246,7 @@ export type CallOutcome =
       readonly type: "result";
       readonly content: readonly ResultBlock[];
       readonly is_error: boolean;
+      /** All of the hand that are not committed, also what earlier calls left. */
       readonly outputs: readonly OutputFile[];
       /** Of the hand's sandbox, since its last result: also what ran between two calls. */
       readonly egress?: readonly EgressRecord[];
@@ -272,9 +284,21 @@ export interface Hands {
   locate(handId: string, signal: AbortSignal): Promise<HandsBoot>;
   /**
    * Sends the call, or re-attaches to it if these hands have it already, and waits for its end.
-   * Never rejects. Aborting the signal stops the waiting, not the call.
+   * Never rejects. Aborting the signal stops the waiting, not the call. Outputs that are found while it
+   * runs go to `takeOutputs`, one batch after another, each in time before the outcome.
    */
-  execute(call: HandCall, signal: AbortSignal): Promise<CallOutcome>;
+  execute(call: HandCall, signal: AbortSignal, takeOutputs?: TakeOutputs): Promise<CallOutcome>;
+  /**
+   * The outputs of a hand that are not committed, looked for anew: for one that lost its sandbox before they
+   * were taken. Starts hands and makes a sandbox if there is none. Never rejects; empty if they cannot be
+   * had now.
+   */
+  collectOutputs(hand: HandOfSession, signal: AbortSignal): Promise<readonly OutputFile[]>;
+  /**
+   * Tells the hands that these outputs of the hand are committed: they are not given again. Never rejects;
+   * where it is not heard they come once more.
+   */
+  settleOutputs(handId: string, outputs: readonly OutputFile[]): Promise<void>;
   /**
    * Ends the call and everything it started; its outcome comes out of `execute`, not from here. A
    * call that has not arrived yet is refused when it does. An epoch lower than the hands have seen is

@@ -40,9 +40,9 @@ export async function openMarkingWorld(
   return {
     dataDir,
     hands,
-    call: (mark, { waits } = { waits: false }): Pick<HandCall, "name" | "input"> => ({
+    call: (mark, options = {}): Pick<HandCall, "name" | "input"> => ({
       name: "mark",
-      input: { mark, waits },
+      input: { mark, ...options },
     }),
     runs: async (handId, mark) => {
       const lines = await readFile(join(marks, handId), "utf8").catch(() => "");

@@ -16,7 +16,9 @@ function openWorld(): HandsWorld {
   };
   const hands = new MemoryHands({
     tools: {
-      mark: async ({ handId, input }) => {
+      mark: async ({ handId, input }, _signal, leave) => {
+        const path = String(input["mark"]);
+        if (input["leaves"]) leave({ path, sha256: "0".repeat(64), size_bytes: path.length });
         begun.push(`${handId}/${input["mark"]}`);
         if (input["waits"]) await gate(handId, String(input["mark"])).promise;
         return String(input["mark"]);
@@ -25,7 +27,7 @@ function openWorld(): HandsWorld {
   });
   return {
     hands,
-    call: (mark, { waits } = { waits: false }) => ({ name: "mark", input: { mark, waits } }),
+    call: (mark, options = {}) => ({ name: "mark", input: { mark, ...options } }),
     runs: async (handId, mark) => begun.filter((entry) => entry === `${handId}/${mark}`).length,
     release: async (handId, mark) => gate(handId, mark).resolve(),
     killBoot: async () => hands.kill(),

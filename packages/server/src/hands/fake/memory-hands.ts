@@ -3,13 +3,16 @@ import {
   type CallOutcome,
   type EgressRecord,
   type HandCall,
+  type HandOfSession,
   type Hands,
   type HandsBoot,
   HandsUnavailableError,
   type OutputFile,
+  type TakeOutputs,
 } from "../../core/ports/hands.ts";
 import { CallJournal, type RefusalReason } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
+import { OutputLedger } from "../outputs/output-ledger.ts";
 
 /** A string is the text of a result that is no error. */
 export type MemoryToolAnswer =
@@ -17,7 +20,6 @@ export type MemoryToolAnswer =
   | {
       readonly content: readonly ResultBlock[];
       readonly is_error?: boolean;
-      readonly outputs?: readonly OutputFile[];
       readonly egress?: readonly EgressRecord[];
     };
 
@@ -28,7 +30,11 @@ export type MemoryToolAnswer =
 export type MemoryTool = (
   call: HandCall,
   signal: AbortSignal,
+  leave: (output: LeftOutput) => void,
 ) => MemoryToolAnswer | Promise<MemoryToolAnswer>;
+
+/** A file in the hand's outputs, found at once. It stays there when the process dies. */
+export type LeftOutput = Omit<OutputFile, "found">;
 
 /** One run of one call. Two entries with one `callId` are a broken promise. */
 export interface Execution {
@@ -47,6 +53,7 @@ export interface MemoryHandsOptions {
 
 interface Life {
   readonly journal: CallJournal;
+  readonly ledger: OutputLedger;
   /** Aborted when the process would have died. */
   readonly death: AbortController;
 }
@@ -61,6 +68,8 @@ export class MemoryHands implements Hands {
   readonly #executions: Execution[] = [];
   readonly #settled: string[] = [];
   readonly #disposed: string[] = [];
+  /** What is in each hand's outputs, by path. */
+  readonly #folders = new Map<string, Map<string, LeftOutput>>();
   #boots = 0;
   #life: Life | undefined;
   #startable = true;
@@ -112,7 +121,11 @@ export class MemoryHands implements Hands {
     return { hand_id: handId, hands_boot: life.journal.boot };
   }
 
-  async execute(call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
+  async execute(
+    call: HandCall,
+    signal: AbortSignal,
+    takeOutputs?: TakeOutputs,
+  ): Promise<CallOutcome> {
     if (signal.aborted)
       return { type: "unavailable", message: "the wait for the call was given up" };
     const life = this.#alive();
@@ -121,7 +134,20 @@ export class MemoryHands implements Hands {
     if (admission.type === "full") return { type: "unavailable", message: admission.message };
     if (admission.type === "refused") return refusal(admission.reason, admission.message);
     if (admission.type === "new") void this.#run(life, admission.record);
-    return await this.#wait(life, admission.record, signal);
+    const { record } = admission;
+    if (takeOutputs) await this.#giveOutputs(life, record, signal, takeOutputs);
+    return await this.#wait(life, record, signal);
+  }
+
+  async collectOutputs({ handId }: HandOfSession): Promise<readonly OutputFile[]> {
+    const life = this.#alive();
+    for (const output of this.#folders.get(handId)?.values() ?? [])
+      life?.ledger.add(handId, output);
+    return life?.ledger.waiting(handId) ?? [];
+  }
+
+  async settleOutputs(handId: string, outputs: readonly OutputFile[]): Promise<void> {
+    this.#life?.ledger.settle(handId, outputs.at(-1)?.found ?? 0);
   }
 
   async cancel(
@@ -150,7 +176,8 @@ export class MemoryHands implements Hands {
     if (!this.#life && this.#startable) {
       this.#boots += 1;
       const journal = new CallJournal({ boot: `boot_memory_${this.#boots}` });
-      this.#life = { journal, death: new AbortController() };
+      const ledger = new OutputLedger(this.#boots * 1_000_000);
+      this.#life = { journal, ledger, death: new AbortController() };
     }
     return this.#life;
   }
@@ -161,27 +188,58 @@ export class MemoryHands implements Hands {
     const { callId, sessionId, handId, name, epoch } = call;
     this.#executions.push({ callId, sessionId, handId, name, epoch, boot: life.journal.boot });
     const stop = AbortSignal.any([record.cancelSignal, life.death.signal]);
-    const outcome = await unlessAborted(this.#answer(call, stop), record.cancelSignal);
+    const outcome = await unlessAborted(this.#answer(life, call, stop), record.cancelSignal);
     life.journal.finish(record, outcome ?? CANCELLED);
   }
 
-  async #answer(call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
+  async #answer(life: Life, call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
     const tool = this.#tools[call.name] ?? this.#tools["*"];
     if (!tool) return result([text(`there is no tool ${call.name}`)], true);
     try {
-      const answer = await tool(call, signal);
+      const answer = await tool(call, signal, (output) => this.#leave(life, call.handId, output));
       if (typeof answer === "string") return result([text(answer)], false);
-      const outcome = result(answer.content, answer.is_error ?? false, answer.outputs);
+      const outcome = result(answer.content, answer.is_error ?? false);
       return answer.egress === undefined ? outcome : { ...outcome, egress: answer.egress };
     } catch (error) {
       return result([text(error instanceof Error ? error.message : String(error))], true);
     }
   }
 
+  #leave(life: Life, handId: string, output: LeftOutput): void {
+    const folder = this.#folders.get(handId) ?? new Map<string, LeftOutput>();
+    this.#folders.set(handId, folder.set(output.path, output));
+    life.ledger.add(handId, output);
+  }
+
+  /** Until the call ends, or nobody waits for it any more. */
+  async #giveOutputs(
+    life: Life,
+    record: CallRecord,
+    signal: AbortSignal,
+    takeOutputs: TakeOutputs,
+  ): Promise<void> {
+    const { handId } = record.call;
+    const stop = AbortSignal.any([signal, life.death.signal]);
+    for (let taken = 0; !record.outcome && !stop.aborted; ) {
+      const added = Promise.withResolvers<void>();
+      const off = life.ledger.onAdded(handId, added.resolve);
+      const outputs = life.ledger.waiting(handId, taken);
+      if (outputs.length === 0)
+        await unlessAborted(Promise.race([added.promise, record.ended]), stop);
+      off();
+      const newest = outputs.at(-1);
+      if (newest && (await takeOutputs(outputs))) taken = newest.found;
+      else await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   async #wait(life: Life, record: CallRecord, signal: AbortSignal): Promise<CallOutcome> {
     const stop = AbortSignal.any([signal, life.death.signal]);
     const outcome = record.outcome ?? (await unlessAborted(record.ended, stop));
-    if (outcome && !life.death.signal.aborted) return structuredClone(outcome);
+    if (outcome && !life.death.signal.aborted) {
+      if (outcome.type !== "result") return structuredClone(outcome);
+      return { ...structuredClone(outcome), outputs: life.ledger.waiting(record.call.handId) };
+    }
     if (signal.aborted)
       return { type: "unavailable", message: "the wait for the call was given up" };
     return this.#startable
@@ -210,9 +268,8 @@ function refusal(reason: RefusalReason, message: string): CallOutcome {
 function result(
   content: readonly ResultBlock[],
   is_error: boolean,
-  outputs: readonly OutputFile[] = [],
 ): Extract<CallOutcome, { type: "result" }> {
-  return { type: "result", content, is_error, outputs, cancelled: false };
+  return { type: "result", content, is_error, outputs: [], cancelled: false };
 }
 
 function text(value: string): ResultBlock {

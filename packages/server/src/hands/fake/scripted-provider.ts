@@ -109,6 +109,9 @@ export class ScriptedProvider implements SandboxProvider {
   /** Awaited by `provision` before it makes one; a test may reject or never settle it. */
   onProvision: (request: ProvisionRequest, signal: AbortSignal) => Promise<void> = async () => {};
 
+  /** Called with each sandbox before anybody has it, for a test of what is in there already. */
+  onMade: (sandbox: ScriptedSandbox) => void = () => {};
+
   async capabilities(): Promise<SandboxCapabilities> {
     return {
       provider: "scripted",
@@ -124,6 +127,7 @@ export class ScriptedProvider implements SandboxProvider {
   async provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
     await this.onProvision(request, signal);
     const sandbox = new ScriptedSandbox(request.handId);
+    this.onMade(sandbox);
     this.sandboxes.push(sandbox);
     return sandbox;
   }

@@ -118,7 +118,7 @@ test("takes no more calls than it has room for, and takes them when results are 
 test("drops a result that is too large to keep", async () => {
   const journal = open({ resultBytes: 200 });
   const record = accepted(journal.admit(makeCall()));
-  const outputs = [{ path: "a", sha256: "0".repeat(64), size_bytes: 1 }];
+  const outputs = [{ path: "a", sha256: "0".repeat(64), size_bytes: 1, found: 1 }];
   const content = [{ type: "text" as const, text: "x".repeat(300) }];
   journal.finish(record, { ...DONE, content, outputs });
   const text = expect.stringMatching(/^The call ended, but its result of \d+ bytes is larger/);

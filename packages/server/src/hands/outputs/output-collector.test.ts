@@ -2,7 +2,13 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { MemoryBlobs } from "../../store/memory-blobs.ts";
 import { ScriptedSandbox } from "../fake/scripted-provider.ts";
-import { OUTPUTS_FOLDER, OutputCollector, type OutputLimits } from "./output-collector.ts";
+import {
+  type CollectOptions,
+  OUTPUTS_FOLDER,
+  OutputCollector,
+  type OutputLimits,
+} from "./output-collector.ts";
+import { OutputLedger } from "./output-ledger.ts";
 
 const HAND = { workspaceId: "wrkspc_1", handId: "hand_1" };
 
@@ -101,7 +107,13 @@ test("takes nothing from a dead sandbox", async () => {
 test("takes a file once when two calls end together", async () => {
   const world = open();
   world.sandbox.put(`${OUTPUTS_FOLDER}/a`, "a");
-  expect(await Promise.all([world.collect(), world.collect()])).toEqual([["a: a"], []]);
+  const { collector, sandbox, ledger } = world;
+  const collect = () => collector.collect(sandbox, HAND, never());
+  expect(await Promise.all([collect(), collect()])).toEqual([
+    { files: 1, bytes: 1 },
+    { files: 0, bytes: 0 },
+  ]);
+  expect(ledger.waiting(HAND.handId)).toMatchObject([{ path: "a", size_bytes: 1 }]);
 });
 
 test("stops at an aborted signal and goes on next time", async () => {
@@ -119,14 +131,83 @@ test("takes everything again for a hand it was told to forget", async () => {
   expect(await world.collect()).toEqual(["a: a"]);
 });
 
+test("takes what is settled once two looks found it the same", async () => {
+  const world = open();
+  const look = () => world.collect(never(), { onlySettled: true });
+  world.sandbox.put(`${OUTPUTS_FOLDER}/done`, "done");
+  world.sandbox.put(`${OUTPUTS_FOLDER}/log`, "1");
+  expect(await look()).toEqual([]);
+  world.sandbox.put(`${OUTPUTS_FOLDER}/log`, "2");
+  expect(await look()).toEqual(["done: done"]);
+  world.sandbox.put(`${OUTPUTS_FOLDER}/log`, "3");
+  expect(await look()).toEqual([]);
+  expect(await world.collect()).toEqual(["log: 3"]);
+  expect(await look()).toEqual([]);
+});
+
+test("takes no more than there is room for", async () => {
+  const world = open();
+  for (const name of ["a", "b", "c"]) world.sandbox.put(`${OUTPUTS_FOLDER}/${name}`, "123");
+  const take = (files: number, bytes: number) => world.collect(never(), { room: { files, bytes } });
+  expect(await take(0, 100)).toEqual([]);
+  expect(await take(1, 100)).toEqual(["a: 123"]);
+  expect(await take(100, 5)).toEqual(["b: 123"]);
+});
+
+test("takes no further paths while too many wait to be committed", async () => {
+  const world = open({ files: 2 });
+  const { collector, sandbox, ledger } = world;
+  for (const name of ["a", "b", "c"]) {
+    sandbox.files.clear();
+    sandbox.put(`${OUTPUTS_FOLDER}/${name}`, name);
+    await collector.collect(sandbox, HAND, never());
+  }
+  expect(ledger.waiting(HAND.handId).map(({ path }) => path)).toEqual(["a", "b"]);
+  expect(world.reports).toContain("outputs_wait");
+  ledger.settle(HAND.handId, 1);
+  await collector.collect(sandbox, HAND, never());
+  expect(ledger.waiting(HAND.handId).map(({ path }) => path)).toEqual(["b", "c"]);
+});
+
+test("what waits is given in its newest state until it is settled up to its place", () => {
+  const ledger = new OutputLedger(100);
+  const file = (path: string, sha256: string) => ({ path, sha256, size_bytes: 1 });
+  const added: string[] = [];
+  const off = ledger.onAdded("hand_1", () => added.push("added"));
+  for (const [path, sha] of [
+    ["a", "1"],
+    ["b", "2"],
+    ["a", "3"],
+  ] as const) {
+    ledger.add("hand_1", file(path, sha));
+  }
+  const newest = [
+    { ...file("b", "2"), found: 102 },
+    { ...file("a", "3"), found: 103 },
+  ];
+  expect(ledger.waiting("hand_1")).toEqual(newest);
+  expect(ledger.waiting("hand_1", 102)).toEqual(newest.slice(1));
+  ledger.settle("hand_1", 101);
+  expect(ledger.waiting("hand_1")).toEqual(newest);
+  ledger.settle("hand_1", 102);
+  expect(ledger.waiting("hand_1")).toEqual(newest.slice(1));
+  off();
+  ledger.add("hand_1", file("c", "4"));
+  expect([added.length, ledger.waiting("hand_2")]).toEqual([3, []]);
+});
+
 function open(limits: Partial<OutputLimits> = {}) {
   const blobs = new MemoryBlobs();
   const sandbox = new ScriptedSandbox(HAND.handId);
   const reports: string[] = [];
-  const collector = new OutputCollector({ blobs, limits, report: (event) => reports.push(event) });
+  const ledger = new OutputLedger(0);
+  const report = (event: string) => reports.push(event);
+  const collector = new OutputCollector({ blobs, ledger, limits, report });
   /** What was taken, each as its path and content. */
-  const collect = async (signal = new AbortController().signal) => {
-    const files = await collector.collect(sandbox, HAND, signal);
+  const collect = async (signal = never(), options: CollectOptions = {}) => {
+    await collector.collect(sandbox, HAND, signal, options);
+    const files = ledger.waiting(HAND.handId);
+    ledger.settle(HAND.handId, Number.POSITIVE_INFINITY);
     return await Promise.all(
       files.map(async ({ path, sha256 }) => {
         const chunks: Uint8Array[] = [];
@@ -137,5 +218,9 @@ function open(limits: Partial<OutputLimits> = {}) {
       }),
     );
   };
-  return { blobs, sandbox, reports, collector, collect };
+  return { blobs, sandbox, reports, ledger, collector, collect };
+}
+
+function never(): AbortSignal {
+  return new AbortController().signal;
 }

@@ -1,8 +1,8 @@
 import type { Blobs } from "../../core/ports/blobs.ts";
-import type { OutputFile } from "../../core/ports/hands.ts";
 import { type FileStat, type Sandbox, SandboxGoneError } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { Report } from "../runtime/report.ts";
+import type { OutputLedger } from "./output-ledger.ts";
 
 export const OUTPUTS_FOLDER = "/mnt/session/outputs";
 
@@ -11,7 +11,7 @@ export interface OutputLimits {
   readonly files: number;
   /** Bytes of one file; a larger one is not collected. */
   readonly fileBytes: number;
-  /** Bytes taken after one call; the rest waits for the next. */
+  /** Bytes taken in one look; the rest waits for the next. */
   readonly callBytes: number;
   /** Bytes of one file's path. */
   readonly pathBytes: number;
@@ -28,13 +28,27 @@ const CHUNK_BYTES = 1024 * 1024;
 
 export interface OutputCollectorOptions {
   readonly blobs: Blobs;
+  /** Where what was taken waits to be committed. */
+  readonly ledger: OutputLedger;
   readonly report: Report;
   readonly limits?: Partial<OutputLimits>;
 }
 
-interface Hand {
+export interface HandOfOutputs {
   readonly workspaceId: string;
   readonly handId: string;
+}
+
+export interface Collected {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface CollectOptions {
+  /** Only files that are as they were at the look before: while a command runs it may be writing them. */
+  readonly onlySettled?: boolean;
+  /** At most so much, where that is less than the limits of a look. */
+  readonly room?: Collected;
 }
 
 /**
@@ -44,27 +58,36 @@ interface Hand {
  */
 export class OutputCollector {
   readonly #blobs: Blobs;
+  readonly #ledger: OutputLedger;
   readonly #report: Report;
   readonly #limits: OutputLimits;
   /** The version in which each path was taken, by hand. */
   readonly #taken = new Map<string, ReadonlyMap<string, string>>();
+  /** The version in which each path was seen last and not taken, by hand. */
+  readonly #seen = new Map<string, ReadonlyMap<string, string>>();
   /** One collection a hand at a time, so that calls that end together do not take a file twice. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(options: OutputCollectorOptions) {
     this.#blobs = options.blobs;
+    this.#ledger = options.ledger;
     this.#report = options.report;
     this.#limits = { ...OUTPUT_LIMITS, ...options.limits };
   }
 
   /**
-   * The files that are new or changed since the hand's last collection. Never rejects: what cannot
-   * be taken now, because it is being written, the store is full or the signal is aborted, is tried
-   * again next time.
+   * Takes the files that are new or changed since the hand's last collection, and says how much that was.
+   * Never rejects: what cannot be taken now, because it is being written, the store is full or the
+   * signal is aborted, is tried again next time.
    */
-  async collect(sandbox: Sandbox, hand: Hand, signal: AbortSignal): Promise<readonly OutputFile[]> {
+  async collect(
+    sandbox: Sandbox,
+    hand: HandOfOutputs,
+    signal: AbortSignal,
+    options: CollectOptions = {},
+  ): Promise<Collected> {
     const before = this.#turns.get(hand.handId) ?? Promise.resolve();
-    const turn = before.then(() => this.#collect(sandbox, hand, signal));
+    const turn = before.then(() => this.#collect(sandbox, hand, signal, options));
     this.#turns.set(hand.handId, turn);
     try {
       return await turn;
@@ -76,37 +99,65 @@ export class OutputCollector {
   /** The hand is gone. */
   forget(handId: string): void {
     this.#taken.delete(handId);
+    this.#seen.delete(handId);
+    this.#ledger.forget(handId);
   }
 
-  async #collect(sandbox: Sandbox, hand: Hand, signal: AbortSignal): Promise<OutputFile[]> {
-    const found: OutputFile[] = [];
+  get #room(): Collected {
+    return { files: this.#limits.files, bytes: this.#limits.callBytes };
+  }
+
+  async #collect(
+    sandbox: Sandbox,
+    hand: HandOfOutputs,
+    signal: AbortSignal,
+    { onlySettled = false, room = this.#room }: CollectOptions,
+  ): Promise<Collected> {
+    const { handId } = hand;
+    const taken = { files: 0, bytes: 0 };
     try {
       const files = await this.#list(sandbox, hand);
-      const taken = this.#taken.get(hand.handId) ?? new Map<string, string>();
-      // Only what is still there is remembered, which bounds the memory by the listing's limit.
-      const next = new Map<string, string>();
-      this.#taken.set(hand.handId, next);
+      const versions = this.#versionsOf(handId, files);
+      const seen = this.#seen.get(handId);
+      this.#seen.set(handId, new Map(files.map(({ path, version }) => [path, version])));
+      const bytesMax = Math.min(this.#limits.callBytes, room.bytes);
       for (const file of files) {
-        const version = taken.get(file.path);
-        if (version !== undefined) next.set(file.path, version);
-      }
-      let room = this.#limits.callBytes;
-      for (const file of files) {
-        if (signal.aborted) break;
-        if (next.get(file.path) === file.version || file.size_bytes > room) continue;
-        const output = await this.#take(sandbox, hand, file, signal);
-        if (!output) continue;
-        room -= file.size_bytes;
-        next.set(file.path, file.version);
-        found.push(output);
+        if (signal.aborted || taken.files === room.files) break;
+        const fits = taken.bytes + file.size_bytes <= bytesMax;
+        const isDue = fits && versions.get(file.path) !== file.version;
+        if (!isDue || (onlySettled && seen?.get(file.path) !== file.version)) continue;
+        if (!this.#hasPlace(hand)) break;
+        if (!(await this.#take(sandbox, hand, file, signal))) continue;
+        taken.files += 1;
+        taken.bytes += file.size_bytes;
+        versions.set(file.path, file.version);
       }
     } catch (error) {
-      this.#report("outputs_not_collected", { hand_id: hand.handId, error });
+      this.#report("outputs_not_collected", { hand_id: handId, error });
     }
-    return found;
+    return taken;
   }
 
-  async #list(sandbox: Sandbox, hand: Hand): Promise<readonly FileStat[]> {
+  /** What was taken of the files that are still there: only that is remembered, which bounds the memory. */
+  #versionsOf(handId: string, files: readonly FileStat[]): Map<string, string> {
+    const taken = this.#taken.get(handId);
+    const versions = new Map<string, string>();
+    for (const { path } of files) {
+      const version = taken?.get(path);
+      if (version !== undefined) versions.set(path, version);
+    }
+    this.#taken.set(handId, versions);
+    return versions;
+  }
+
+  /** Where no server commits anything for long, names that come and go must not fill the memory. */
+  #hasPlace({ handId }: HandOfOutputs): boolean {
+    if (this.#ledger.size(handId) < this.#limits.files) return true;
+    this.#report("outputs_wait", { hand_id: handId, limit: this.#limits.files });
+    return false;
+  }
+
+  async #list(sandbox: Sandbox, hand: HandOfOutputs): Promise<readonly FileStat[]> {
     const all = await sandbox.list(OUTPUTS_FOLDER, this.#limits.files);
     if (all.length >= this.#limits.files) {
       this.#report("outputs_too_many", { hand_id: hand.handId, limit: this.#limits.files });
@@ -114,7 +165,7 @@ export class OutputCollector {
     return all.filter((file) => file.type === "file" && this.#isAcceptable(file, hand));
   }
 
-  #isAcceptable(file: FileStat, hand: Hand): boolean {
+  #isAcceptable(file: FileStat, hand: HandOfOutputs): boolean {
     const { fileBytes, pathBytes } = this.#limits;
     if (!isPlainPath(file.path) || Buffer.byteLength(file.path) > pathBytes) return false;
     if (file.size_bytes <= fileBytes) return true;
@@ -124,19 +175,21 @@ export class OutputCollector {
 
   async #take(
     sandbox: Sandbox,
-    hand: Hand,
+    hand: HandOfOutputs,
     file: FileStat,
     signal: AbortSignal,
-  ): Promise<OutputFile | undefined> {
+  ): Promise<boolean> {
     try {
       failPoint("hands.output.before_upload");
       const blob = await this.#blobs.put(hand.workspaceId, contentOf(sandbox, file, signal));
       failPoint("hands.output.after_upload");
-      return { path: file.path.slice(OUTPUTS_FOLDER.length + 1), ...blob };
+      const path = file.path.slice(OUTPUTS_FOLDER.length + 1);
+      this.#ledger.add(hand.handId, { path, ...blob });
+      return true;
     } catch (error) {
       if (error instanceof SandboxGoneError) throw error;
       this.#report("output_not_taken", { hand_id: hand.handId, path: file.path, error });
-      return undefined;
+      return false;
     }
   }
 }

@@ -4,20 +4,24 @@ import type { Clock } from "../../core/ports/clock.ts";
 import {
   type CallOutcome,
   type HandCall,
+  type HandOfSession,
   type Hands,
   type HandsBoot,
   HandsUnavailableError,
+  type OutputFile,
+  type TakeOutputs,
 } from "../../core/ports/hands.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { callPath, LOST_MESSAGE, outputsPath, readCallAnswer } from "./call-answer.ts";
 import {
   type HandsAnswer,
   type HandsConnection,
   HandsConnectionError,
 } from "./hands-connection.ts";
 import { HandsFinder, type StartHands } from "./hands-finder.ts";
-import { CallAnswer, CheckpointAnswer, Refusal, WAIT_MS_MAX } from "./messages.ts";
+import { CheckpointAnswer, OutputsAnswer, Refusal, WAIT_MS_MAX } from "./messages.ts";
 
 export interface LocalHandsOptions {
   readonly dataDir: string;
@@ -47,12 +51,11 @@ const PAUSE_MAX_MS = 2_000;
 /** Beyond the wait that was asked for, before the line counts as broken. */
 const WAIT_SLACK_MS = 10_000;
 const DISPOSE_MS = 60_000;
+const COLLECT_MS = 2 * 60_000;
+/** The pause before outputs that could not be committed are asked for again: that of so many attempts. */
+const TAKE_AGAIN = 5;
 /** A little more than the hands take for it. */
 const CHECKPOINT_MS = 5 * 60_000;
-
-const LOST_MESSAGE =
-  "The hands that had this call ended. Whether and how far it took effect is unknown, and nothing of " +
-  "it still runs. It is not run again.";
 
 /** The hands process of a data folder on this machine, found or started when first needed. */
 export class LocalHands implements Hands, Checkpoints {
@@ -73,13 +76,17 @@ export class LocalHands implements Hands, Checkpoints {
     return { hand_id: handId, hands_boot: connection.boot };
   }
 
-  async execute(call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
+  async execute(
+    call: HandCall,
+    signal: AbortSignal,
+    takeOutputs?: TakeOutputs,
+  ): Promise<CallOutcome> {
     // The suffix makes the hands take it for another call, which is what the option is about.
     const sent = this.#options.unsafeForgetSentCalls
       ? { ...call, callId: `${call.callId}.${randomUUID()}` }
       : call;
     try {
-      const outcome = await this.#execute(sent, signal);
+      const outcome = await this.#execute(sent, signal, takeOutputs);
       failPoint("client.call.after_result");
       return outcome;
     } catch (error) {
@@ -102,6 +109,40 @@ export class LocalHands implements Hands, Checkpoints {
   async settle(call: Pick<HandCall, "callId" | "handsBoot">): Promise<void> {
     await this.#tell(call.handsBoot, (connection) =>
       connection.send({ method: "DELETE", path: callPath(call.callId) }, this.#closed.signal),
+    );
+  }
+
+  async collectOutputs(
+    { handId, workspaceId, recipe }: HandOfSession,
+    signal: AbortSignal,
+  ): Promise<readonly OutputFile[]> {
+    try {
+      const stop = this.#stop(signal);
+      const connection = await unlessAborted(this.#finder.find(), stop, givenUp);
+      const { status, body } = await connection.send(
+        {
+          method: "POST",
+          path: outputsPath(handId),
+          body: { workspaceId, recipe },
+          silenceMs: COLLECT_MS,
+        },
+        stop,
+      );
+      return status === 200 ? OutputsAnswer.parse(body).outputs : [];
+    } catch (error) {
+      if (isExpected(error)) return [];
+      throw error;
+    }
+  }
+
+  async settleOutputs(handId: string, outputs: readonly OutputFile[]): Promise<void> {
+    const to = Math.max(...outputs.map(({ found }) => found));
+    const { last } = this.#finder;
+    // Not tried again: what these hands do not hear of they give once more, which changes nothing.
+    if (outputs.length === 0 || last === undefined) return;
+    const path = `${outputsPath(handId)}?to=${to}`;
+    await this.#tellOn(last, (connection) =>
+      connection.send({ method: "DELETE", path }, this.#closed.signal),
     );
   }
 
@@ -157,7 +198,11 @@ export class LocalHands implements Hands, Checkpoints {
     this.#finder.close();
   }
 
-  async #execute(call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
+  async #execute(
+    call: HandCall,
+    signal: AbortSignal,
+    takeOutputs: TakeOutputs | undefined,
+  ): Promise<CallOutcome> {
     let problem = "";
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       if (attempt > 0) await this.#pause(attempt, signal);
@@ -171,7 +216,7 @@ export class LocalHands implements Hands, Checkpoints {
           : await unlessAborted(this.#finder.find(), this.#stop(signal), givenUp);
       if (connection.boot !== call.handsBoot) return { type: "lost", message: LOST_MESSAGE };
       try {
-        return await this.#attend(connection, call, this.#stop(signal));
+        return await this.#attend(connection, call, { signal: this.#stop(signal), takeOutputs });
       } catch (error) {
         if (!(error instanceof HandsConnectionError)) throw error;
         problem = error.message;
@@ -184,17 +229,24 @@ export class LocalHands implements Hands, Checkpoints {
   async #attend(
     connection: HandsConnection,
     call: HandCall,
-    signal: AbortSignal,
+    { signal, takeOutputs }: { signal: AbortSignal; takeOutputs: TakeOutputs | undefined },
   ): Promise<CallOutcome> {
     const path = callPath(call.callId);
     failPoint("client.call.before_send");
     let answer = await connection.send({ method: "PUT", path, body: call }, signal);
     failPoint("client.call.after_send");
+    let taken = 0;
     for (;;) {
-      const outcome = outcomeOf(answer);
+      const { outcome, outputs } = readCallAnswer(answer);
       if (outcome) return outcome;
+      const newest = outputs.at(-1);
+      if (newest && takeOutputs) {
+        if (await takeOutputs(outputs)) taken = newest.found;
+        else await this.#pause(TAKE_AGAIN, signal);
+      }
       const silenceMs = WAIT_MS_MAX + WAIT_SLACK_MS;
-      const wait = `${path}?wait_ms=${WAIT_MS_MAX}`;
+      const alsoFor = takeOutputs === undefined ? "" : `&outputs_after=${taken}`;
+      const wait = `${path}?wait_ms=${WAIT_MS_MAX}${alsoFor}`;
       answer = await connection.send({ method: "GET", path: wait, silenceMs }, signal);
     }
   }
@@ -258,23 +310,6 @@ export class LocalHands implements Hands, Checkpoints {
   #stop(signal: AbortSignal): AbortSignal {
     return AbortSignal.any([signal, this.#closed.signal]);
   }
-}
-
-/** Undefined while the call runs. */
-function outcomeOf({ status, body }: HandsAnswer): CallOutcome | undefined {
-  if (status === 200) {
-    const answer = CallAnswer.parse(body);
-    return answer.state === "done" ? answer.outcome : undefined;
-  }
-  const refusal = Refusal.safeParse(body).data;
-  const message = refusal?.message ?? `the hands answered with status ${status}`;
-  if (refusal?.reason === "stale_boot") return { type: "lost", message: LOST_MESSAGE };
-  // 404 is a call that was settled by another brain since it was sent; 4xx one that cannot be sent.
-  return status >= 500 ? { type: "unavailable", message } : { type: "refused", message };
-}
-
-function callPath(callId: string): string {
-  return `/v1/calls/${encodeURIComponent(callId)}`;
 }
 
 function isExpected(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
-import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import type { HandCall, OutputFile } from "../../core/ports/hands.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { Admission } from "../journal/call-journal.ts";
@@ -11,7 +11,7 @@ import { PROTOCOL_VERSION } from "./hands-file.ts";
 import {
   CallMessage,
   CancelMessage,
-  CheckpointMessage,
+  HandMessage,
   OUTPUT_BYTES_MAX,
   PROTOCOL_HEADER,
   REQUEST_BYTES_MAX,
@@ -23,8 +23,20 @@ import {
 export interface HandsService {
   submit(call: HandCall): Admission;
   find(callId: string): CallRecord | undefined;
-  /** Resolves with the outcome, or undefined after `waitMs` or when the signal is aborted. */
-  wait(record: CallRecord, waitMs: number, signal: AbortSignal): Promise<CallOutcome | undefined>;
+  /**
+   * Resolves when the call has ended, after `waitMs`, when the signal is aborted, or, if that is given, when
+   * its hand has outputs with a place after `outputsAfter`.
+   */
+  wait(
+    record: CallRecord,
+    until: { waitMs: number; outputsAfter: number | undefined },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** What waits to be committed, of places after the given one. */
+  outputsOf(handId: string, after?: number): readonly OutputFile[];
+  settleOutputs(handId: string, to: number): void;
+  /** Undefined if no sandbox can be had to look for them. */
+  collectOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[] | undefined>;
   cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void;
   settle(callId: string): void;
   dispose(handId: string): Promise<void>;
@@ -66,6 +78,16 @@ export class HandsServer {
       "POST",
       /^\/v1\/hands\/([^/]+)\/checkpoint$/,
       (request, _url, id) => this.#checkpoint(request, id),
+    ],
+    [
+      "POST",
+      /^\/v1\/hands\/([^/]+)\/outputs$/,
+      (request, _url, id) => this.#collectOutputs(request, id),
+    ],
+    [
+      "DELETE",
+      /^\/v1\/hands\/([^/]+)\/outputs$/,
+      (_request, url, id) => this.#settleOutputs(url, id),
     ],
     ["POST", /^\/v1\/stop$/, () => this.#stop()],
   ];
@@ -156,7 +178,7 @@ export class HandsServer {
     switch (admission.type) {
       case "new":
       case "known":
-        return describe(admission.record);
+        return this.#describe(admission.record);
       case "refused":
         return refuse(409, admission.reason, admission.message);
       case "full":
@@ -168,15 +190,29 @@ export class HandsServer {
     const record = this.#service.find(callId);
     if (!record) return unknownCall(callId);
     const waitMs = Math.min(numberOf(url, "wait_ms"), WAIT_MS_MAX);
+    const isTaker = url.searchParams.has("outputs_after");
+    const outputsAfter = isTaker ? numberOf(url, "outputs_after") : undefined;
     const gone = new AbortController();
     const onClose = () => gone.abort();
     request.socket.once("close", onClose);
     try {
-      await this.#service.wait(record, waitMs, gone.signal);
+      await this.#service.wait(record, { waitMs, outputsAfter }, gone.signal);
     } finally {
       request.socket.off("close", onClose);
     }
-    return describe(record);
+    return this.#describe(record, outputsAfter);
+  }
+
+  /** With the outcome go all outputs that are not committed, as they are now: newer than when it ended. */
+  #describe({ call, outcome, state }: CallRecord, outputsAfter?: number): Answer {
+    if (outcome?.type === "result") {
+      const outputs = this.#service.outputsOf(call.handId);
+      return ok({ state: "done", outcome: { ...outcome, outputs } });
+    }
+    if (outcome) return ok({ state: "done", outcome });
+    const isTaker = outputsAfter !== undefined;
+    const outputs = isTaker ? this.#service.outputsOf(call.handId, outputsAfter) : [];
+    return ok({ state, outputs });
   }
 
   #output(url: URL, callId: string): Answer {
@@ -203,11 +239,24 @@ export class HandsServer {
   }
 
   async #checkpoint(request: IncomingMessage, handId: string): Promise<Answer> {
-    const message = CheckpointMessage.safeParse(await readJson(request));
+    const message = HandMessage.safeParse(await readJson(request));
     if (!message.success) return refuse(400, "invalid", message.error.message);
     const outcome = await this.#service.checkpoint({ ...message.data, handId });
     if (outcome.type === "taken") return ok(outcome.checkpoint);
     return refuse(outcome.type === "refused" ? 409 : 503, outcome.type, outcome.message);
+  }
+
+  async #collectOutputs(request: IncomingMessage, handId: string): Promise<Answer> {
+    const message = HandMessage.safeParse(await readJson(request));
+    if (!message.success) return refuse(400, "invalid", message.error.message);
+    const outputs = await this.#service.collectOutputs({ ...message.data, handId });
+    if (outputs !== undefined) return ok({ outputs });
+    return refuse(503, "unavailable", "no sandbox can be had to look for outputs");
+  }
+
+  #settleOutputs(url: URL, handId: string): Answer {
+    this.#service.settleOutputs(handId, numberOf(url, "to"));
+    return { status: 204 };
   }
 
   async #dispose(handId: string): Promise<Answer> {
@@ -256,11 +305,6 @@ function send(response: ServerResponse, { status, body }: Answer): void {
   const text = JSON.stringify(body);
   const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
   response.writeHead(status, headers).end(text);
-}
-
-function describe(record: CallRecord): Answer {
-  const { outcome, state } = record;
-  return ok(outcome ? { state: "done", outcome } : { state });
 }
 
 function ok(body: unknown): Answer {

@@ -3,17 +3,19 @@ import { z } from "zod";
 import { REPOSITORY_PROBLEMS, UNSTORED_REASONS } from "../../core/ports/hands.ts";
 
 /**
- * What goes over the socket between a brain and hands, version 2. Requests carry
- * `authorization: Bearer <token>` and `drover-hands-protocol: 2`; bodies are JSON.
+ * What goes over the socket between a brain and hands, version 3. Requests carry
+ * `authorization: Bearer <token>` and `drover-hands-protocol: 3`; bodies are JSON.
  *
  * | request | answer |
  * |---|---|
  * | `GET /v1/boot` | `BootAnswer` |
  * | `PUT /v1/calls/{id}`, a `CallMessage` | `CallAnswer`, at once; 409 `Refusal`; 503 no room |
- * | `GET /v1/calls/{id}?wait_ms=` | `CallAnswer`, when the call ended or the wait is over |
+ * | `GET /v1/calls/{id}?wait_ms=&outputs_after=` | `CallAnswer`, when the call ended or the wait is over; with `outputs_after` also when its hand has outputs with a higher place, and then with those alone while it runs |
  * | `GET /v1/calls/{id}/output?from=` | `OutputAnswer` |
  * | `POST /v1/calls/{id}/cancel`, a `CancelMessage` | 202, also for a call not yet sent |
  * | `DELETE /v1/calls/{id}` | 204: the result is committed and forgotten |
+ * | `POST /v1/hands/{hand_id}/outputs`, a `HandMessage` | `OutputsAnswer`: looked for anew; 503 |
+ * | `DELETE /v1/hands/{hand_id}/outputs?to=` | 204: outputs up to this place are committed |
  * | `DELETE /v1/hands/{hand_id}` | 204 when its sandbox and workspace are gone |
  * | `POST /v1/stop` | 202, then the process ends |
  *
@@ -94,8 +96,8 @@ const EgressMessage = z.strictObject({
   ms: Size,
 });
 
-/** The hand whose files are to be kept, whose id is in the path. */
-export const CheckpointMessage = z.strictObject({ workspaceId: Id, recipe: RecipeMessage });
+/** A hand whose id is in the path. */
+export const HandMessage = z.strictObject({ workspaceId: Id, recipe: RecipeMessage });
 export const CheckpointAnswer = z.strictObject({ sha256: Sha256, size_bytes: Size });
 
 const Domains = z.array(z.string().max(1_024)).max(64).exactOptional();
@@ -185,12 +187,17 @@ const MemoryReportMessage = z.strictObject({
     .max(MEMORY_CHANGES_MAX),
 });
 
+/** In the order of their places. */
+const Outputs = z.array(
+  z.strictObject({ path: z.string().min(1), sha256: Sha256, size_bytes: Size, found: Size }),
+);
+
 export const OutcomeMessage = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("result"),
     content: z.array(ResultBlock),
     is_error: z.boolean(),
-    outputs: z.array(z.strictObject({ path: z.string().min(1), sha256: Sha256, size_bytes: Size })),
+    outputs: Outputs,
     egress: z.array(EgressMessage).max(EGRESS_RECORDS_MAX).exactOptional(),
     memory: MemoryReportMessage.exactOptional(),
     repositories: z.array(RepositoryProblemMessage).max(REPOSITORIES_MAX).exactOptional(),
@@ -203,9 +210,10 @@ export const OutcomeMessage = z.discriminatedUnion("type", [
 
 export const BootAnswer = z.object({ installation_id: z.string(), boot: z.string() });
 export const CallAnswer = z.discriminatedUnion("state", [
-  z.object({ state: z.enum(["accepted", "running"]) }),
+  z.object({ state: z.enum(["accepted", "running"]), outputs: Outputs }),
   z.object({ state: z.literal("done"), outcome: OutcomeMessage }),
 ]);
+export const OutputsAnswer = z.strictObject({ outputs: Outputs });
 export type CallAnswer = z.infer<typeof CallAnswer>;
 /** `data` is base64; `start` the offset of its first byte, `total` the bytes written so far. */
 export const OutputAnswer = z.object({ data: z.string(), start: Size, total: Size });

@@ -7,6 +7,8 @@ import { ManualClock } from "../fake/manual-clock.ts";
 import { ScriptedProvider } from "../fake/scripted-provider.ts";
 import { CallRecord } from "../journal/call-record.ts";
 import { OUTPUTS_FOLDER, OutputCollector } from "../outputs/output-collector.ts";
+import { OutputLedger } from "../outputs/output-ledger.ts";
+import { OutputWatch } from "../outputs/output-watch.ts";
 import { CallRunner, type RunOutside, type RunTool } from "./call-runner.ts";
 import { SandboxKeeper } from "./sandbox-keeper.ts";
 
@@ -23,10 +25,29 @@ test("gives what the tool gave, its running output and the files it left", async
     type: "result",
     content: [{ type: "text", text: 'bash {"command":"true"}' }],
     is_error: false,
-    outputs: [{ path: "report.md", sha256: expect.any(String), size_bytes: 8 }],
+    outputs: [],
     cancelled: false,
   });
+  expect(world.outputs()).toEqual(["report.md"]);
   expect(Buffer.from(record.output.read(0, 100).bytes).toString()).toBe("running");
+});
+
+test("takes what is left while the tool runs, and what a dead sandbox left from inside the next one", async () => {
+  const world = open(async () => {
+    const [made] = world.provider.sandboxes;
+    await turn();
+    made?.put(`${OUTPUTS_FOLDER}/early`, "1");
+    await world.clock.advance(1_000);
+    await world.clock.advance(1_000);
+    await expect.poll(world.outputs).toEqual(["early"]);
+    world.provider.onMade = (next) => next.put(`${OUTPUTS_FOLDER}/late`, "2");
+    made?.die("killed by signal 9");
+    throw new SandboxGoneError("killed by signal 9");
+  });
+  const outcome = await world.runner.run(world.record());
+  expect(textOf(outcome)).toMatch(/^The sandbox died while bash ran/);
+  expect(world.outputs()).toEqual(["early", "late"]);
+  expect(world.provider.sandboxes).toHaveLength(2);
 });
 
 test("tells with a result whom the sandbox spoke to, also of one that died meanwhile", async () => {
@@ -248,15 +269,27 @@ function open(runTool: RunTool, outsideRun?: RunOutside) {
     provisionDeadlineMs: 30_000,
     idleMs: 60_000,
   });
-  const collector = new OutputCollector({ blobs: new MemoryBlobs(), report });
+  const ledger = new OutputLedger(0);
+  const collector = new OutputCollector({ blobs: new MemoryBlobs(), ledger, report });
+  const watch = new OutputWatch({ collector, clock });
   const tools = { runTool, outside };
-  const runner = new CallRunner({ keeper, collector, ...tools, clock, report, limits: LIMITS });
+  const runner = new CallRunner({
+    keeper,
+    collector,
+    watch,
+    ...tools,
+    clock,
+    report,
+    limits: LIMITS,
+  });
   return {
     provider,
     clock,
     reports,
     runner,
     record: (callId = "sevt_1") => new CallRecord(makeCall({ callId }), 1_024),
+    /** The paths that wait to be committed. */
+    outputs: () => ledger.waiting("hand_1").map(({ path }) => path),
     sandboxMade: () => expect.poll(() => provider.sandboxes.length).toBe(1),
   };
 }

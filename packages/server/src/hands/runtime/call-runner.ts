@@ -1,12 +1,8 @@
 import type { ResultBlock } from "@drover/api";
 import type { Clock } from "../../core/ports/clock.ts";
-import type {
-  CallOutcome,
-  HandCall,
-  OutputFile,
-  RepositoryProblem,
-} from "../../core/ports/hands.ts";
+import type { CallOutcome, HandCall, RepositoryProblem } from "../../core/ports/hands.ts";
 import {
+  type ProvisionRequest,
   type Sandbox,
   SandboxGoneError,
   SandboxUnavailableError,
@@ -15,6 +11,7 @@ import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
+import type { OutputWatch } from "../outputs/output-watch.ts";
 import { Deadline, whenAborted } from "./deadline.ts";
 import type { Report } from "./report.ts";
 import type { SandboxKeeper, SandboxLease } from "./sandbox-keeper.ts";
@@ -59,6 +56,7 @@ export interface CallRunnerOptions {
   readonly keeper: SandboxKeeper;
   readonly prepare?: Prepare | undefined;
   readonly collector: OutputCollector;
+  readonly watch: OutputWatch;
   readonly runTool: RunTool;
   /** By name, the tools for which no sandbox is made. */
   readonly outside: ReadonlyMap<string, RunOutside>;
@@ -93,6 +91,27 @@ export class CallRunner {
     this.#options = options;
   }
 
+  /**
+   * Takes what a dead sandbox of the hand has left, from inside the next one, which its next call uses.
+   * False if none can be had now. Never rejects.
+   */
+  async collectAnew(hand: ProvisionRequest): Promise<boolean> {
+    const { clock, keeper, limits, report } = this.#options;
+    using deadline = new Deadline(clock, limits.collectMs);
+    try {
+      const lease = await keeper.acquire(hand, deadline.signal);
+      try {
+        await this.#collect(lease.sandbox, hand);
+      } finally {
+        lease.release();
+      }
+      return true;
+    } catch (error) {
+      report("outputs_not_collected", { hand_id: hand.handId, error });
+      return false;
+    }
+  }
+
   /** Never rejects. */
   async run(record: CallRecord): Promise<CallOutcome> {
     using deadline = new Deadline(this.#options.clock, this.#ceilingMs(record.call));
@@ -123,6 +142,7 @@ export class CallRunner {
     if (outside !== undefined) return await this.#runOutside(outside, record, stop);
     const death = this.#options.keeper.takeUnnoticedDeath(call.handId);
     if (death !== undefined) {
+      await this.collectAnew(call);
       return failed(
         `The call was not run: the sandbox has died since the last call (${death}). ${AFTERWARDS}`,
       );
@@ -153,7 +173,7 @@ export class CallRunner {
       () => new Error("the call was ended"),
     );
     failPoint("hands.call.after_exec");
-    return result(answer.content, answer.is_error, [], false);
+    return result(answer.content, answer.is_error, false);
   }
 
   async #exec(lease: SandboxLease, record: CallRecord, stop: AbortSignal): Promise<Ending> {
@@ -175,6 +195,7 @@ export class CallRunner {
     const stopped = whenAborted(AbortSignal.any([stop, over.signal]));
     const dead = Promise.withResolvers<string>();
     const offClosed = lease.onClosed(dead.resolve);
+    const endWatch = this.#options.watch.begin(lease.sandbox, record.call);
     try {
       return await Promise.race([
         running,
@@ -184,6 +205,7 @@ export class CallRunner {
     } finally {
       over.abort();
       offClosed();
+      endWatch();
     }
   }
 
@@ -196,13 +218,13 @@ export class CallRunner {
     const isCancelled = record.cancelSignal.aborted;
     switch (ending.type) {
       case "answered": {
-        const outputs = await this.#collect(lease.sandbox, record.call);
+        await this.#collect(lease.sandbox, record.call);
         const { content, is_error } = ending.answer;
         if (isCancelled || !deadline.isOver) {
-          return result(content, is_error || isCancelled, outputs, isCancelled);
+          return result(content, is_error || isCancelled, isCancelled);
         }
         const text = this.#timedOut(record.call, `running ${record.call.name}`);
-        return result([...content, { type: "text", text }], true, outputs, false);
+        return result([...content, { type: "text", text }], true, false);
       }
       case "gone":
         await this.#end(lease, record.call);
@@ -230,13 +252,13 @@ export class CallRunner {
       report("sandbox_not_ended", { hand_id: call.handId, error });
     });
     await Promise.race([ended, patience.passed]);
+    await this.collectAnew(call);
   }
 
-  async #collect(sandbox: Sandbox, call: HandCall): Promise<readonly OutputFile[]> {
+  async #collect(sandbox: Sandbox, hand: ProvisionRequest): Promise<void> {
     const { clock, limits, collector } = this.#options;
     using deadline = new Deadline(clock, limits.collectMs);
-    const collected = collector.collect(sandbox, call, deadline.signal);
-    return await Promise.race([collected, deadline.passed.then(() => [])]);
+    await Promise.race([collector.collect(sandbox, hand, deadline.signal), deadline.passed]);
   }
 
   #ceilingMs({ name }: HandCall): number {
@@ -258,20 +280,20 @@ function diedMessage(name: string, why: string): string {
 }
 
 function failed(message: string): CallOutcome {
-  return result([{ type: "text", text: message }], true, [], false);
+  return result([{ type: "text", text: message }], true, false);
 }
 
 function cancelled(message: string): CallOutcome {
-  return result([{ type: "text", text: message }], true, [], true);
+  return result([{ type: "text", text: message }], true, true);
 }
 
+/** Without outputs: those that wait go along whenever it is asked for. */
 function result(
   content: readonly ResultBlock[],
   is_error: boolean,
-  outputs: readonly OutputFile[],
   isCancelled: boolean,
 ): CallOutcome {
-  return { type: "result", content, is_error, outputs, cancelled: isCancelled };
+  return { type: "result", content, is_error, outputs: [], cancelled: isCancelled };
 }
 
 function withEgress(outcome: CallOutcome, sandbox: Sandbox): CallOutcome {

@@ -1,13 +1,14 @@
 import type { Blobs } from "../../core/ports/blobs.ts";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import type { HandCall, OutputFile } from "../../core/ports/hands.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { CheckpointError, takeCheckpoint } from "../checkpoints/take-checkpoint.ts";
 import type { Admission, CallJournal } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
+import type { OutputLedger } from "../outputs/output-ledger.ts";
 import type { HandsService } from "../protocol/hands-server.ts";
 import type { CallRunner } from "./call-runner.ts";
 import type { Report } from "./report.ts";
@@ -21,6 +22,7 @@ export interface CallServiceOptions {
   readonly runner: CallRunner;
   readonly keeper: SandboxKeeper;
   readonly collector: OutputCollector;
+  readonly ledger: OutputLedger;
   readonly blobs: Pick<Blobs, "put">;
   readonly clock: Clock;
   readonly report: Report;
@@ -60,18 +62,36 @@ export class CallService implements HandsService {
 
   async wait(
     record: CallRecord,
-    waitMs: number,
+    { waitMs, outputsAfter }: { waitMs: number; outputsAfter: number | undefined },
     signal: AbortSignal,
-  ): Promise<CallOutcome | undefined> {
-    const { clock } = this.#options;
+  ): Promise<void> {
+    const { clock, ledger } = this.#options;
+    const { handId } = record.call;
+    if (outputsAfter !== undefined && ledger.waiting(handId, outputsAfter).length > 0) return;
     const over = new AbortController();
-    const stop = AbortSignal.any([signal, over.signal]);
+    const found = Promise.withResolvers<void>();
+    const offAdded = outputsAfter === undefined ? ignore : ledger.onAdded(handId, found.resolve);
     try {
-      const waited = clock.sleepUntil(clock.now() + waitMs, stop).then(() => undefined);
-      return await Promise.race([record.ended, waited]);
+      const stop = AbortSignal.any([signal, over.signal]);
+      const waited = clock.sleepUntil(clock.now() + waitMs, stop);
+      await Promise.race([record.ended, waited, found.promise]);
     } finally {
+      offAdded();
       over.abort();
     }
+  }
+
+  outputsOf(handId: string, after?: number): readonly OutputFile[] {
+    return this.#options.ledger.waiting(handId, after);
+  }
+
+  settleOutputs(handId: string, to: number): void {
+    this.#options.ledger.settle(handId, to);
+  }
+
+  async collectOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[] | undefined> {
+    const isCollected = await this.#options.runner.collectAnew(hand);
+    return isCollected ? this.outputsOf(hand.handId) : undefined;
   }
 
   cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void {
@@ -139,3 +159,5 @@ export class CallService implements HandsService {
     failPoint("hands.call.after_result_stored");
   }
 }
+
+function ignore(): void {}

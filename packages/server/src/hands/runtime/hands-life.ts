@@ -10,6 +10,8 @@ import { newId } from "../../lib/new-id.ts";
 import { OperatorError } from "../../lib/operator-error.ts";
 import { CallJournal } from "../journal/call-journal.ts";
 import { OutputCollector } from "../outputs/output-collector.ts";
+import { OutputLedger } from "../outputs/output-ledger.ts";
+import { OUTPUT_WATCH_TIMES, OutputWatch } from "../outputs/output-watch.ts";
 import {
   installationId,
   PROTOCOL_VERSION,
@@ -51,6 +53,8 @@ export interface HandsTimes extends CallLimits {
   /** Between two looks at the lock, `hands.json` and idle sandboxes. */
   readonly lookMs: number;
   readonly sandboxIdleMs: number;
+  /** Between two looks at what a running command has left for its user, at least. */
+  readonly outputLookMs: number;
   readonly provisionMs: number;
   /** For an orderly end; what is left after it dies with the process. */
   readonly endMs: number;
@@ -60,6 +64,7 @@ export const HANDS_TIMES: HandsTimes = {
   quietMs: 10 * 60_000,
   lookMs: 1_000,
   sandboxIdleMs: 30 * 60_000,
+  outputLookMs: OUTPUT_WATCH_TIMES.lookMs,
   provisionMs: 30_000,
   endMs: 15_000,
   callMs: 15 * 60_000,
@@ -186,7 +191,9 @@ function assemble(
     provisionDeadlineMs: times.provisionMs,
     idleMs: times.sandboxIdleMs,
   });
-  const collector = new OutputCollector({ blobs, report });
+  const ledger = new OutputLedger(clock.now());
+  const collector = new OutputCollector({ blobs, ledger, report });
+  const watch = new OutputWatch({ collector, clock, times: { lookMs: times.outputLookMs } });
   const repositories =
     adapters.repositories &&
     new RepositoryKeeper({
@@ -194,7 +201,15 @@ function assemble(
       ...{ provider, clock, report, limits: CLONE_LIMITS },
     });
   const tools = { runTool, outside, prepare: repositories?.prepare.bind(repositories) };
-  const runner = new CallRunner({ keeper, collector, ...tools, clock, report, limits: times });
+  const runner = new CallRunner({
+    keeper,
+    collector,
+    watch,
+    ...tools,
+    clock,
+    report,
+    limits: times,
+  });
   const journal = new CallJournal({
     boot,
     unsafeForgetCalls: options.unsafeForgetCalls ?? false,
@@ -204,6 +219,7 @@ function assemble(
     runner,
     keeper,
     collector,
+    ledger,
     blobs,
     clock,
     report,

@@ -74,7 +74,9 @@ function modelWithoutLost(model: Model): Model {
 function portOf(hands: Hands): Hands {
   return {
     locate: (handId, signal) => hands.locate(handId, signal),
-    execute: (call, signal) => hands.execute(call, signal),
+    execute: (call, signal, takeOutputs) => hands.execute(call, signal, takeOutputs),
+    collectOutputs: (hand, signal) => hands.collectOutputs(hand, signal),
+    settleOutputs: (handId, outputs) => hands.settleOutputs(handId, outputs),
     cancel: (call) => hands.cancel(call),
     settle: (call) => hands.settle(call),
     dispose: (handId) => hands.dispose(handId),
