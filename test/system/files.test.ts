@@ -2,6 +2,7 @@ import { toFile } from "@anthropic-ai/sdk";
 import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
 import { Conversation, resultsOf } from "./support/conversation.ts";
+import { handsPid } from "./support/host.ts";
 import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
@@ -137,6 +138,54 @@ test("files that are added and taken out between turns are so for the session's 
   const look = answer(toolCall("bash", { command: "cd /mnt/session/uploads; tail -n +1 -q *" }));
   await talk.say(script(look, answer("done")));
   expect(resultsOf(await talk.afterTurns(2))).toEqual([{ text: "addedkept", isError: false }]);
+});
+
+test("files come and go in a sandbox that lives, from one command to the next", async () => {
+  const { files, sessions } = world().client.beta;
+  const mount = async (name: string) => ({
+    type: "file" as const,
+    file_id: await upload(name),
+    mount_path: name,
+  });
+  const bash = (command: string) => answer(toolCall("bash", { command }));
+  const talk = await Conversation.open(world(), { resources: [await mount("first")] });
+  await talk.say(script(bash("shell=alive; cd /mnt/session/uploads; ls"), answer("done")));
+  await talk.afterTurns(1);
+  const second = await sessions.resources.add(talk.id, await mount("second"));
+  await sessions.resources.add(talk.id, await mount("deep/third"));
+  const spoil = "echo spoilt >> second || rm -f second || touch new || echo kept";
+  await talk.say(script(bash(`echo $shell; cat second deep/third; ${spoil}`), answer("done")));
+  await talk.afterTurns(2);
+  await sessions.resources.delete(second.id, { session_id: talk.id });
+  const { resources } = await sessions.retrieve(talk.id);
+  const copies = resources.flatMap((each) => (each.type === "file" ? [each.file_id] : []));
+  expect(copies).toHaveLength(2);
+  // The session's own copy: its resource goes with it.
+  await files.delete(copies[0] ?? "");
+  expect((await sessions.retrieve(talk.id)).resources).toMatchObject([
+    { mount_path: "/mnt/session/uploads/deep/third" },
+  ]);
+  await talk.say(script(bash("echo $shell; find . -type f"), answer("done")));
+  const [one, two, three] = resultsOf(await talk.afterTurns(3));
+  expect(one?.text).toBe("first");
+  expect(two?.text).toMatch(/^alive\nseconddeep\/third.*Read-only.*kept$/s);
+  expect(three?.text).toBe("alive\n./deep/third");
+});
+
+test("outputs are had while the command runs, and after its hands are killed", async () => {
+  const talk = await Conversation.open(world());
+  // Never twice the same: it is not taken while it is being written.
+  const write = `while date +%N > ${OUTPUTS}/busy.txt; do sleep 0.05; done`;
+  const command = `cd ${OUTPUTS}; printf early > early.txt; ln -s /etc/passwd link; ${write}`;
+  await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
+  const [early] = await outputsOf(talk.id, 1);
+  expect([early?.filename, await contentOf(early?.id)]).toEqual(["early.txt", "early"]);
+  process.kill(handsPid(world()) ?? 0, "SIGKILL");
+  await talk.afterTurns(1);
+  const after = await outputsOf(talk.id, 2);
+  expect(after.map(({ filename }) => filename).toSorted()).toEqual(["busy.txt", "early.txt"]);
+  const busy = after.find(({ filename }) => filename === "busy.txt");
+  expect(await contentOf(busy?.id)).toMatch(/^(\d+\n)?$/);
 });
 
 test("outputs that were written before the server was killed are there afterwards", async () => {

@@ -14,6 +14,7 @@ import type { Files as FileReader, FileRecord } from "../core/ports/records.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import { type Cursors, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
+import { detachFile } from "./sessions-resources.ts";
 
 const EXPIRY_SECONDS = { min: 3600, max: 7_776_000 };
 
@@ -44,7 +45,10 @@ export interface Files {
   download(workspaceId: string, id: string): Promise<FileContent>;
   /** Newest first; with `ids` one page of those that exist, in the order asked for. */
   list(workspaceId: string, query: FileListQuery): Promise<Page<FileMetadata>>;
-  /** Its content goes later, unless something else has it by then. */
+  /**
+   * Its content goes later, unless something else has it by then. A session's own copy is taken out of the
+   * session with it.
+   */
   delete(tx: StoreTransaction, principal: Principal, id: string): Promise<FileDeleted>;
   /** Lets content go that was stored for an upload which was refused. */
   discard(workspaceId: string, blob: BlobRef): Promise<void>;
@@ -89,7 +93,10 @@ export function createFiles(options: FilesOptions): Files {
     },
     list: (workspaceId, query) => listFiles(options, workspaceId, query),
     delete: async (tx, { workspaceId }, id) => {
-      await getFile(tx.files, workspaceId, id);
+      const file = await getFile(tx.files, workspaceId, id);
+      if (file.session_id !== null && file.output_path === null) {
+        await detachFile(tx, { workspaceId, sessionId: file.session_id }, id);
+      }
       await tx.files.delete(workspaceId, id);
       return { id, type: "file_deleted" };
     },

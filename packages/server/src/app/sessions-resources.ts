@@ -14,6 +14,7 @@ import { assertDistinctPaths } from "../core/sessions/mount-paths.ts";
 import { tokenBinding } from "../core/sessions/token-binding.ts";
 import { newId } from "../lib/new-id.ts";
 import { Secret } from "../lib/secret.ts";
+import { keyOf } from "./input.ts";
 import { type Cursors, readPage } from "./pagination.ts";
 import { mountFile } from "./sessions-mounts.ts";
 import { existing, getSessionRecord, type Wire } from "./sessions-wire.ts";
@@ -59,7 +60,7 @@ export async function getResource(
   return findResource(await getSessionRecord(store.sessions, key), resourceId);
 }
 
-/** Mounts one more file. A sandbox that is there already stays as it is; the next one has it. */
+/** Mounts one more file: from the next call on it is in the session's sandbox, also in one that runs. */
 export async function addResource(
   tx: StoreTransaction,
   key: SessionKey,
@@ -80,6 +81,7 @@ export async function addResource(
     recipe: { ...session.recipe, mounts: [...session.recipe.mounts, mount] },
     updated_at: tx.now,
   });
+  await tellDriver(tx, session);
   return { ...resource };
 }
 
@@ -119,8 +121,28 @@ export async function deleteResource(
       `resource ${resourceId} is a ${resource["type"]}, which stays for the life of its session`,
     );
   }
+  await detach(tx, session, resource);
+  await tx.files.delete(key.workspaceId, String(resource["file_id"]));
+  return { id: resourceId, type: "session_resource_deleted" };
+}
+
+/**
+ * Takes the resource out of the session whose copy of a file is deleted, in whatever state the session is:
+ * what is deleted is not to stay anywhere.
+ */
+export async function detachFile(
+  tx: StoreTransaction,
+  key: SessionKey,
+  fileId: string,
+): Promise<void> {
+  const session = await tx.sessions.lock(key);
+  const resource = session?.resources.find((each) => each["file_id"] === fileId);
+  if (session !== undefined && resource !== undefined) await detach(tx, session, resource);
+}
+
+async function detach(tx: StoreTransaction, session: SessionRecord, resource: Wire): Promise<void> {
   const { recipe } = session;
-  await tx.sessions.update(key, {
+  await tx.sessions.update(keyOf(session), {
     resources: session.resources.filter((each) => each !== resource),
     recipe: {
       ...recipe,
@@ -128,8 +150,12 @@ export async function deleteResource(
     },
     updated_at: tx.now,
   });
-  await tx.files.delete(key.workspaceId, String(resource["file_id"]));
-  return { id: resourceId, type: "session_resource_deleted" };
+  await tellDriver(tx, session);
+}
+
+/** A turn that runs looks at the session again, and tells the model. */
+async function tellDriver(tx: StoreTransaction, session: SessionRecord): Promise<void> {
+  if (session.status === "running") await tx.queue.wake(keyOf(session));
 }
 
 async function lockOpen(tx: StoreTransaction, key: SessionKey): Promise<SessionRecord> {

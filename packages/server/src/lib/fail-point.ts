@@ -52,8 +52,6 @@ export const FAIL_POINTS = [
   "serve.locate.after",
   "serve.spawn.after_launch",
   "serve.execute.before",
-  "serve.outputs.before",
-  "serve.outputs.after",
   "serve.execute.after",
   "serve.cancel.before",
   "serve.cancel.after",

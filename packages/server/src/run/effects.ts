@@ -215,7 +215,7 @@ async function awaitCall(
   signal: AbortSignal,
 ): Promise<Settlement> {
   const { deps } = context;
-  const call = handCall(effect, context);
+  const call = await handCall(effect, context);
   deps.failPoint("serve.execute.before");
   const { session } = context.view;
   const outcome = await deps.hands.execute(call, signal, (outputs) =>
@@ -240,7 +240,7 @@ async function cancelCall(
   signal: AbortSignal,
 ): Promise<Settlement> {
   const { deps } = context;
-  const call = handCall(effect, context);
+  const call = await handCall(effect, context);
   deps.failPoint("serve.cancel.before");
   await deps.hands.cancel(call);
   deps.failPoint("serve.cancel.after");
@@ -282,13 +282,15 @@ async function settle(
   await hands.settle(call);
 }
 
-function handCall(
+/** With the recipe as it is now: files that were added or taken out before are so for this call. */
+async function handCall(
   { callId, handId, handsBoot }: Pick<HandCall, "callId" | "handId" | "handsBoot">,
   { view, deps, epoch }: EffectContext,
-): HandCall {
+): Promise<HandCall> {
   const { name, input } = toolUseOf(callId, view).public;
   const tool = threadTools(view, deps).find(({ definition }) => definition.name === name);
   const web = tool?.runBy === "hands" ? tool.web : undefined;
+  const { recipe } = (await deps.store.sessions.find(view.key)) ?? view.session;
   return {
     ...view.key,
     callId,
@@ -298,7 +300,7 @@ function handCall(
     name,
     input,
     ...(web !== undefined && { settings: web.settings }),
-    recipe: view.session.recipe,
+    recipe,
   };
 }
 

@@ -50,16 +50,14 @@ export class SessionOutputs {
 
   /** Records what was found while a call runs; false if that cannot be done now. Never rejects. */
   async take(session: SessionRecord, outputs: readonly OutputFile[]): Promise<boolean> {
-    const { store, hands, failPoint, log } = this.#deps;
+    const { store, hands, log } = this.#deps;
     const { workspaceId, sessionId, epoch } = this.#claim;
     try {
-      failPoint("serve.outputs.before");
       await store.write(async (tx) => {
         // Nothing to append: it is the fence.
         await tx.events.append({ workspaceId, sessionId, epoch, drafts: [] });
         await this.put(tx, session, outputs);
       });
-      failPoint("serve.outputs.after");
     } catch (error) {
       const isExpected = error instanceof LeaseLostError || error instanceof StoreUnavailableError;
       if (!isExpected) log.error({ session_id: sessionId, err: error }, "outputs not recorded");

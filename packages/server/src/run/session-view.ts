@@ -94,10 +94,11 @@ export class SessionView {
     this.#inbox = this.#inbox.filter((event) => !taken.has(event.id));
   }
 
-  /** Reads what others have put there since: receipts and input. */
+  /** Reads what others have put there since: receipts, input, and what is attached to the session. */
   async refresh(): Promise<void> {
     const receipts = await this.#read({ after: this.#state.seq });
-    for (const page of receipts) await this.#takeReceipts(page);
+    for (const page of receipts) this.#take(page);
+    await this.#loadSession();
     this.#inbox = await this.#store.events.getInbox(this.key);
   }
 

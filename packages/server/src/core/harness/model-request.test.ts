@@ -58,23 +58,6 @@ test("files of the user are named where they are mounted", () => {
   expect(request(session).system[0]?.["text"]).toContain("- /mnt/session/uploads/a.csv (1 bytes)");
 });
 
-test("a file that was added later is told apart", () => {
-  const mounts = ["a", "b"].map((name) => ({
-    type: "file" as const,
-    mount_path: `/mnt/session/uploads/${name}`,
-    sha256: "00",
-    size_bytes: 1,
-  }));
-  const session = testSession({ mounts });
-  const resources = [
-    { type: "file", mount_path: "/mnt/session/uploads/a", created_at: session.created_at },
-    { type: "file", mount_path: "/mnt/session/uploads/b", created_at: "2026-01-01T00:00:01.000Z" },
-  ];
-  const told = String(request({ ...session, resources }).system[0]?.["text"]);
-  expect(told).toContain("/mnt/session/uploads/a (1 bytes)\n");
-  expect(told).toContain("/mnt/session/uploads/b (1 bytes; added later");
-});
-
 test("an effort is sent to the models that take one", () => {
   const of = (model: string, policies = DEFAULT_POLICIES) =>
     request(testSession({ model }), true, policies);

@@ -14,23 +14,17 @@ type Resource = SessionRecord["resources"][number];
 export function fileLines(session: SessionRecord): readonly string[] {
   const files = session.recipe.mounts.filter((mount) => mount.type === "file");
   if (files.length === 0) return [];
-  const later = new Set(
-    session.resources
-      .filter((resource) => resource["created_at"] !== session.created_at)
-      .map((resource) => resource["mount_path"]),
-  );
   const rest = files.length - FILES_SHOWN_MAX;
   return [
     "Files of the user, read-only:",
-    ...files.slice(0, FILES_SHOWN_MAX).map((file) => fileLine(file, later.has(file.mount_path))),
+    ...files.slice(0, FILES_SHOWN_MAX).map(fileLine),
     ...(rest > 0 ? [`- and ${rest} more below /mnt/session/uploads`] : []),
   ];
 }
 
-function fileLine({ mount_path, filename, size_bytes }: FileMount, isLater: boolean): string {
+function fileLine({ mount_path, filename, size_bytes }: FileMount): string {
   const name = filename === undefined ? "" : `${oneLine(filename, NAME_LENGTH_MAX)}, `;
-  const note = isLater ? "; added later: not in a sandbox made before" : "";
-  return `- ${mount_path} (${name}${size_bytes} bytes${note})`;
+  return `- ${mount_path} (${name}${size_bytes} bytes)`;
 }
 
 /** Which skills there are and how they are loaded; no lines if there are none. */

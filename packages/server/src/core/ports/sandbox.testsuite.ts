@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { FileMount, Mount, SandboxNetwork } from "./hands.ts";
+import type { FileMount, Mount, Recipe, SandboxNetwork } from "./hands.ts";
 import {
   type ExecRequest,
   type ExecResult,
@@ -450,6 +450,47 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
       expect(await box.readText("/mnt/session/uploads/a.txt")).toBe("first");
     });
 
+    test("shows files that come and go while programs run, each whole or not at all", async () => {
+      const at = (path: string, content: string) =>
+        world.mount(`/mnt/session/uploads/${path}`, content);
+      const given = await at("given.txt", "given");
+      const [ones, twos] = [
+        await at("deep/big", "1".repeat(1e6)),
+        await at("deep/big", "2".repeat(9e5)),
+      ];
+      await using box = await start({ mounts: [given, ones] });
+      const show = (...mounts: readonly Mount[]) => box.sandbox.showFiles(recipeWith(mounts));
+      const look =
+        "cd /; until [ -e /workspace/over ]; do cksum < /mnt/session/uploads/deep/big; done";
+      const looking = box.sh(`{ ${look}; } 2>&1 | sort | uniq -c`);
+      for (let turn = 0; turn < 20; turn += 1) {
+        await show(given, twos);
+        if (turn % 5 === 0) await show(given);
+        await show(given, ones);
+      }
+      await box.sandbox.write("/workspace/over", Buffer.from(""));
+      const seen = (await looking).output.trim().split("\n");
+      const whole = /^ *\d+ \d+ (1000000|900000)$|No such file/;
+      expect(seen.filter((line) => !whole.test(line))).toEqual([]);
+      expect(seen.length).toBeLessThan(5);
+
+      await show(await at("new/er.txt", "new"), await at("deep", "a file now"));
+      const { output } = await box.sh(
+        "cd /mnt/session/uploads; cat new/er.txt deep; echo x >> deep || touch made || rm -f deep; find . -type f | sort",
+      );
+      expect(output).toMatch(
+        /^newa file now.*Read-only file system.*\n\.\/deep\n\.\/new\/er\.txt\n$/s,
+      );
+      expect(output).not.toContain("given");
+      const missing = { ...given, sha256: "0".repeat(64) };
+      await expect(show(given, missing)).rejects.toThrow(SandboxUnavailableError);
+      await expect(show({ ...given, sha256: "0".repeat(64) })).rejects.toThrow("cannot be had");
+      await show(given);
+      expect((await box.sh("cd /mnt/session/uploads; find . -type f")).output).toBe(
+        "./given.txt\n",
+      );
+    });
+
     test.each([
       "/etc/passwd",
       "/mnt/session/uploads",
@@ -560,16 +601,15 @@ export async function startOn(
     {
       workspaceId: "wrkspc_test",
       handId: hand,
-      recipe: {
-        provider: "bubblewrap",
-        base: { type: "host" },
-        mounts,
-        network,
-      },
+      recipe: recipeWith(mounts, network),
     },
     signal,
   );
   return new Box(sandbox, () => provider.dispose(hand));
+}
+
+function recipeWith(mounts: readonly Mount[], network: SandboxNetwork = { type: "none" }): Recipe {
+  return { provider: "bubblewrap", base: { type: "host" }, mounts, network };
 }
 
 const shared = new WeakMap<SandboxWorld, Promise<Box>>();

@@ -203,6 +203,12 @@ export interface Sandbox {
    */
   list(path: string, limit: number): Promise<readonly FileStat[]>;
   /**
+   * Shows the files that this recipe mounts under `/mnt/session/uploads`, and no others there; of the rest of
+   * the recipe nothing changes. To be called at any time: what programs see of a file is all of it or
+   * nothing. Rejects with `SandboxUnavailableError` where one cannot be had.
+   */
+  showFiles(recipe: Recipe): Promise<void>;
+  /**
    * What its way out has decided since this was asked the last time of any sandbox of the hand; also of a
    * dead one. Empty without a network.
    */

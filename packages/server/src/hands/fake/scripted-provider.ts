@@ -1,4 +1,4 @@
-import type { EgressRecord } from "../../core/ports/hands.ts";
+import type { EgressRecord, Recipe } from "../../core/ports/hands.ts";
 import {
   type ExecResult,
   type FileContent,
@@ -21,6 +21,8 @@ export class ScriptedSandbox implements Sandbox {
   readonly closed: Promise<string>;
   readonly files = new Map<string, { bytes: Uint8Array; version: string }>();
   readonly egress: EgressRecord[] = [];
+  /** The places of the files that are mounted. */
+  shown: readonly string[] = [];
   /** Called at each read, for a test that changes a file meanwhile. */
   onRead: (path: string) => void = () => {};
   /** Awaited by `close`, for a test of processes that take long to die. */
@@ -85,6 +87,10 @@ export class ScriptedSandbox implements Sandbox {
     this.#assertAlive();
     const below = [...this.files].filter(([name]) => name.startsWith(`${path}/`));
     return below.slice(0, limit).map(([name, file]) => describe(name, file));
+  }
+
+  async showFiles({ mounts }: Recipe): Promise<void> {
+    this.shown = mounts.map(({ mount_path }) => mount_path);
   }
 
   takeEgress(): readonly EgressRecord[] {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Recipe } from "../../core/ports/hands.ts";
 import { SandboxUnavailableError } from "../../core/ports/sandbox.ts";
 import { makeCall } from "../fake/make-call.ts";
 import { ManualClock } from "../fake/manual-clock.ts";
@@ -12,6 +13,17 @@ test("makes one sandbox for all calls of a hand, on the first", async () => {
   const three = await acquire(keeper);
   expect([two.sandbox, three.sandbox]).toEqual([one.sandbox, one.sandbox]);
   expect(provider.sandboxes).toHaveLength(1);
+});
+
+test("shows in a sandbox that lives the files of who asks for it last", async () => {
+  const { keeper, provider } = open();
+  const given = { sha256: "00", size_bytes: 1 };
+  const at = (mount_path: string) => ({ type: "file" as const, mount_path, ...given });
+  const { recipe } = makeCall();
+  await acquire(keeper, { recipe: { ...recipe, mounts: [at("/a")] } });
+  expect(provider.sandboxes[0]?.shown).toEqual(["/a"]);
+  await acquire(keeper, { recipe: { ...recipe, mounts: [at("/a"), at("/b")] } });
+  expect(provider.sandboxes.map(({ shown }) => shown)).toEqual([["/a", "/b"]]);
 });
 
 test("makes another when the sandbox died", async () => {
@@ -211,7 +223,7 @@ function open(options: { sandboxesMax?: number } = {}) {
 
 function acquire(
   keeper: SandboxKeeper,
-  changes: { handId?: string } = {},
+  changes: { handId?: string; recipe?: Recipe } = {},
   signal = new AbortController().signal,
 ) {
   return keeper.acquire(makeCall(changes), signal);

@@ -75,7 +75,7 @@ export class SandboxKeeper {
   }
 
   /**
-   * The hand's sandbox, made if there is none. Rejects with `SandboxUnavailableError`, also when the
+   * The hand's sandbox, made if there is none, with the files of this recipe. Rejects with `SandboxUnavailableError`, also when the
    * signal is aborted first: the making is given up when nobody waits for it any more.
    */
   async acquire(request: ProvisionRequest, signal: AbortSignal): Promise<SandboxLease> {
@@ -83,6 +83,8 @@ export class SandboxKeeper {
     entry.users += 1;
     try {
       const sandbox = await unlessAborted(entry.sandbox, signal, givenUp);
+      // Files may have come and gone since it was made.
+      await unlessAborted(sandbox.showFiles(request.recipe), signal, givenUp);
       return this.#lease(request.handId, entry, sandbox);
     } catch (error) {
       this.#release(entry);

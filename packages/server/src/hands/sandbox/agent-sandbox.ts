@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { EgressRecord } from "../../core/ports/hands.ts";
+import type { EgressRecord, Recipe } from "../../core/ports/hands.ts";
 import {
   type ExecRequest,
   type ExecResult,
@@ -34,6 +34,8 @@ export interface AgentSandboxOptions {
   readonly closed: Promise<string>;
   /** Ends the sandbox; resolves when all processes are gone. */
   readonly end: () => Promise<void>;
+  /** See `Sandbox.showFiles`. */
+  readonly showFiles: (recipe: Recipe) => Promise<void>;
   readonly takeEgress: () => readonly EgressRecord[];
   /** The limits that were met since this was asked the last time. */
   readonly takeLimitHits: () => readonly LimitHit[];
@@ -46,6 +48,7 @@ export class AgentSandbox implements Sandbox {
   readonly #connection: AgentConnection;
   readonly #answerMs: number;
   readonly #end: () => Promise<void>;
+  readonly showFiles: (recipe: Recipe) => Promise<void>;
   readonly takeEgress: () => readonly EgressRecord[];
   readonly #takeLimitHits: () => readonly LimitHit[];
   /** The end of the last command that was asked for. Never rejects. */
@@ -57,6 +60,7 @@ export class AgentSandbox implements Sandbox {
     this.#connection = options.connection;
     this.#answerMs = options.answerMs;
     this.#end = options.end;
+    this.showFiles = options.showFiles;
     this.takeEgress = options.takeEgress;
     this.#takeLimitHits = options.takeLimitHits;
   }

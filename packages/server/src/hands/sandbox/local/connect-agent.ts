@@ -1,3 +1,4 @@
+import type { Recipe } from "../../../core/ports/hands.ts";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import { limitSentence } from "../../../core/sandboxes/limits.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
@@ -15,6 +16,8 @@ export interface ConnectOptions {
   readonly process: LaunchedSandbox;
   /** Its way out, if it has one; ends with it. */
   readonly exit: SandboxExit | undefined;
+  /** See `Sandbox.showFiles`. */
+  readonly showFiles: (recipe: Recipe) => Promise<void>;
   readonly answerMs: number;
   readonly onWarning: ((message: string, error: unknown) => void) | undefined;
 }
@@ -55,10 +58,11 @@ export async function connectAgent(
   }
 }
 
-function wire({ handId, handFolder, process, exit, answerMs, onWarning }: ConnectOptions): {
+function wire(options: ConnectOptions): {
   connection: AgentConnection;
   sandbox: AgentSandbox;
 } {
+  const { handId, handFolder, process, exit, showFiles, answerMs, onWarning } = options;
   const warn = (what: string) => (error: unknown) => onWarning?.(what, error);
   let because: string | undefined;
   const connection = new AgentConnection(process.stdin, process.stdout, (why) => {
@@ -86,7 +90,7 @@ function wire({ handId, handFolder, process, exit, answerMs, onWarning }: Connec
   const takeLimitHits = () => process.takeLimitHits();
   const sandbox = new AgentSandbox({
     ...{ handId, connection, answerMs },
-    ...{ closed, end, takeEgress, takeLimitHits },
+    ...{ closed, end, showFiles, takeEgress, takeLimitHits },
   });
   return { connection, sandbox };
 }

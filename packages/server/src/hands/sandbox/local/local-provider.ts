@@ -20,7 +20,7 @@ import { connectAgent } from "./connect-agent.ts";
 import { checkHandId, HandFolder, handsFolderOf } from "./hand-folder.ts";
 import { HandTurns } from "./hand-turns.ts";
 import { HostUids, ownerOf } from "./host-uids.ts";
-import { type MountSources, makeMountTrees } from "./mount-trees.ts";
+import { type MountSources, makeMountTrees, uploadsOf } from "./mount-trees.ts";
 import { hasTransparentEgress, probeBash } from "./probe-sandbox.ts";
 import { findRecord, forgetRecord, type SandboxRecord } from "./process-record.ts";
 import { removeFolder } from "./remove-folder.ts";
@@ -154,7 +154,7 @@ export class LocalProvider implements SandboxProvider {
     const place = { handFolder: folder.path, isForeign: uid !== undefined };
     const { blobPath, installedPath } = this.#options;
     const sources = { blobPath, installedPath, skills: this.#skills };
-    const trees = await makeMountTrees(request, place, sources);
+    const { trees, uploads } = await makeMountTrees(request, place, sources);
     const egress = exitOptions(request, {
       egress: this.#options.egress,
       ledger: this.#ledgers.of(handId),
@@ -176,6 +176,7 @@ export class LocalProvider implements SandboxProvider {
       handId,
       handFolder: folder.path,
       process,
+      showFiles: (next: Recipe) => uploads.show(uploadsOf(next)),
       exit: egress && listeners && new SandboxExit({ ...egress, listeners }),
       answerMs: this.#options.answerMs ?? ANSWER_MS,
       onWarning: this.#options.onWarning,

@@ -1,10 +1,11 @@
 import { join } from "node:path";
+import type { FileMount, Recipe } from "../../../core/ports/hands.ts";
 import type { ProvisionRequest } from "../../../core/ports/sandbox.ts";
 import { checkpointMount } from "../../checkpoints/restore-checkpoint.ts";
 import type { SkillCache } from "../../skills/skill-cache.ts";
 import { makeSkillTree } from "../../skills/skill-tree.ts";
 import type { MountTrees } from "./sandbox-launcher.ts";
-import { makeUploadTree } from "./upload-tree.ts";
+import { UploadTree } from "./upload-tree.ts";
 
 export interface MountSources {
   /** The file that holds a blob. */
@@ -14,21 +15,21 @@ export interface MountSources {
   readonly skills: SkillCache;
 }
 
-/** The folders of what is mounted, made anew or as an earlier sandbox of the hand had them. */
+/** The folders of what is mounted, of which that of the files can be changed below a running sandbox. */
+export interface MadeTrees {
+  readonly trees: MountTrees;
+  readonly uploads: UploadTree;
+}
+
+/** Made anew or as an earlier sandbox of the hand had them. */
 export async function makeMountTrees(
   { workspaceId, recipe }: ProvisionRequest,
   { handFolder, isForeign }: { handFolder: string; isForeign: boolean },
   { blobPath, installedPath, skills: cache }: MountSources,
-): Promise<MountTrees> {
-  const uploads = await makeUploadTree({
-    handFolder,
-    mounts: [
-      ...recipe.mounts.filter((mount) => mount.type === "file"),
-      ...(recipe.checkpoint === undefined ? [] : [checkpointMount(recipe.checkpoint)]),
-    ],
-    blobPath: (sha256) => blobPath(workspaceId, sha256),
-    isForeign,
-  });
+): Promise<MadeTrees> {
+  const blobOf = (sha256: string) => blobPath(workspaceId, sha256);
+  const place = { handFolder, blobPath: blobOf, isForeign };
+  const uploads = await UploadTree.make(place, uploadsOf(recipe));
   const skills = await makeSkillTree({
     folder: join(handFolder, "skills"),
     cache,
@@ -37,5 +38,11 @@ export async function makeMountTrees(
     blobPath,
     installedPath,
   });
-  return skills === undefined ? { uploads } : { uploads, skills };
+  return { uploads, trees: { uploads: uploads.path, ...(skills !== undefined && { skills }) } };
+}
+
+/** What a sandbox of the recipe has below `/mnt/session/uploads`. */
+export function uploadsOf({ mounts, checkpoint }: Recipe): readonly FileMount[] {
+  const files = mounts.filter((mount) => mount.type === "file");
+  return checkpoint === undefined ? files : [...files, checkpointMount(checkpoint)];
 }
