@@ -6,6 +6,8 @@ export {
   type ChatCompletionsOptions,
   startChatCompletions,
 } from "./chat-completions/server.ts";
+export { CERTIFICATE, CERTIFICATE_KEY } from "./git/certificate.ts";
+export { GitHost } from "./git/git-host.ts";
 export { type McpServer, type McpServerOptions, startMcpServer } from "./mcp/server.ts";
 export {
   answer,

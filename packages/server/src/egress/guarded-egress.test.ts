@@ -2,12 +2,12 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { CERTIFICATE, CERTIFICATE_KEY } from "@drover/testing";
 import { expect, onTestFinished, test } from "vitest";
 import type { EgressOutcome, EgressRequest } from "../core/ports/egress.ts";
 import { EgressPolicy } from "./egress-policy.ts";
 import { GuardedEgress } from "./guarded-egress.ts";
 import type { ResolvedAddress } from "./name-resolver.ts";
-import { CERTIFICATE, CERTIFICATE_KEY } from "./test-certificate.testsuite.ts";
 
 const SECRET = "canary-secret";
 

@@ -13,6 +13,7 @@ import {
   egressDrafts,
   foreignUrlResult,
   interruptedResult,
+  repositoryErrors,
   unavailableResult,
 } from "../core/harness/results.ts";
 import { type ModelLimits, roomOf } from "../core/harness/room.ts";
@@ -40,6 +41,7 @@ import type { ReportedUsage } from "./reported-usage.ts";
 import type { SessionView } from "./session-view.ts";
 import { threadLimits } from "./thread-limits.ts";
 import { threadTools } from "./thread-tools.ts";
+import { wantedRepositories } from "./wanted-repositories.ts";
 
 export type Effect = Exclude<Action, { kind: "append" }>;
 
@@ -227,6 +229,7 @@ async function awaitCall(
     drafts: (_state, drafting) => [
       callResult(drafting, call, outcome),
       ...egressDrafts(drafting, call.callId, outcome),
+      ...repositoryErrors(drafting, outcome),
     ],
     outputs,
     committed: () => settle(call, outputs, deps),
@@ -252,6 +255,7 @@ async function cancelCall(
         ? callResult(drafting, call, outcome)
         : interruptedResult(drafting, call.callId),
       ...egressDrafts(drafting, call.callId, outcome),
+      ...repositoryErrors(drafting, outcome),
     ],
     outputs,
     committed: () => settle(call, outputs, deps),
@@ -290,7 +294,10 @@ async function handCall(
   const { name, input } = toolUseOf(callId, view).public;
   const tool = threadTools(view, deps).find(({ definition }) => definition.name === name);
   const web = tool?.runBy === "hands" ? tool.web : undefined;
-  const { recipe } = (await deps.store.sessions.find(view.key)) ?? view.session;
+  const session = (await deps.store.sessions.find(view.key)) ?? view.session;
+  const repositories = isSandboxTool(name)
+    ? await wantedRepositories(session, deps.store.sessions)
+    : [];
   return {
     ...view.key,
     callId,
@@ -300,7 +307,8 @@ async function handCall(
     name,
     input,
     ...(web !== undefined && { settings: web.settings }),
-    recipe,
+    recipe: session.recipe,
+    ...(repositories.length > 0 && { repositories }),
   };
 }
 

@@ -46,6 +46,27 @@ function skillLine({ mount_path, description }: SkillMount): string {
   return `- ${name}: ${text} (${mount_path}/SKILL.md)`;
 }
 
+/** Which repositories are in the sandbox; no lines if there are none. */
+export function repositoryLines(session: SessionRecord): readonly string[] {
+  const repositories = session.resources.filter(({ type }) => type === "github_repository");
+  if (repositories.length === 0) return [];
+  return [
+    "Git repositories, cloned when the sandbox is made. The sandbox has no credential for them, so that",
+    "private ones cannot be fetched again or pushed to from there:",
+    ...repositories.map((repository) => {
+      const [path, url] = [repository["mount_path"], repository["url"]];
+      const at = checkoutText(repository["checkout"]);
+      return `- ${oneLine(String(path), NAME_LENGTH_MAX)}: ${oneLine(String(url), NAME_LENGTH_MAX)}${at}`;
+    }),
+  ];
+}
+
+function checkoutText(checkout: unknown): string {
+  if (typeof checkout !== "object" || checkout === null) return "";
+  if ("name" in checkout) return `, branch ${oneLine(String(checkout.name), NAME_LENGTH_MAX)}`;
+  return "sha" in checkout ? `, commit ${oneLine(String(checkout.sha), NAME_LENGTH_MAX)}` : "";
+}
+
 /** What the session was made with and this version has no way to give it; no lines if that is nothing. */
 export function missingLines(session: SessionRecord): readonly string[] {
   const missing = session.resources.flatMap(missingLine);
@@ -57,8 +78,6 @@ function missingLine(resource: Resource): readonly string[] {
   const field = (name: string, max: number) => oneLine(String(resource[name] ?? ""), max);
   const path = field("mount_path", NAME_LENGTH_MAX);
   switch (resource["type"]) {
-    case "github_repository":
-      return [`- ${path}: the repository ${field("url", NAME_LENGTH_MAX)}, which is not cloned`];
     case "memory_store": {
       const parts = [
         field("description", DESCRIPTION_LENGTH_MAX),

@@ -5,7 +5,7 @@ import type { CallOutcome } from "../ports/hands.ts";
 import type { UnreadableInput } from "../ports/model.ts";
 import type { EventDraft, ResultOrigin } from "../session/log-event.ts";
 import type { OpenCall } from "../session/state.ts";
-import { type Drafting, draft } from "./drafting.ts";
+import { type Drafting, draft, sessionError } from "./drafting.ts";
 import { unreadableInputText } from "./notes.ts";
 import { webUse } from "./web-use.ts";
 
@@ -110,6 +110,19 @@ export function egressDrafts(
   const records = outcome.type === "result" ? (outcome.egress ?? []) : [];
   if (records.length === 0) return [];
   return [draft(drafting, "drover.egress", { public: {}, private: { call_id: callId, records } })];
+}
+
+/** The session's repositories that could not be had for the call; it goes on without, and they are tried again. */
+export function repositoryErrors(drafting: Drafting, outcome: CallOutcome): readonly EventDraft[] {
+  const problems = outcome.type === "result" ? (outcome.repositories ?? []) : [];
+  return problems.map(({ type, url, message }) =>
+    sessionError(drafting, {
+      type,
+      message,
+      repository_url: url,
+      retry_status: { type: "retrying" },
+    }),
+  );
 }
 
 /** What the model found when it looked back. */

@@ -21,11 +21,6 @@ export function unhonouredParts(
 
 function unhonouredResource(resource: SessionResource): readonly SessionErrorObject[] {
   switch (resource.type) {
-    case "github_repository": {
-      const { url, mount_path } = resource;
-      const message = `This version does not clone repositories: ${mount_path} stays empty.`;
-      return [{ type: "repository_clone_error", message, repository_url: url, retry_status }];
-    }
     case "memory_store": {
       const { memory_store_id: id, mount_path } = resource;
       const message = `This version does not mount memory stores: the agent has no ${mount_path} with the memories of ${id}.`;

@@ -98,7 +98,7 @@ async function responseOf(
   const sent = request(url, {
     method,
     headers: { ...headers, connection: "close" },
-    agent: false,
+    // Only without an agent, even a false one, is this the connection that is used.
     createConnection: () => socket,
   });
   sent.once("response", response.resolve);

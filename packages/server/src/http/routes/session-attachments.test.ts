@@ -226,12 +226,6 @@ test("what is not honoured yet is shown in the log, starts no turn and holds non
   const retry_status = { type: "retrying" };
   const shown = { type: "unknown_error", retry_status };
   expect(await errorsOf(world, quiet.id)).toEqual([
-    {
-      type: "repository_clone_error",
-      repository_url: URL,
-      message: expect.stringContaining("/workspace/widgets"),
-      retry_status,
-    },
     { ...shown, message: expect.stringContaining(store) },
     { ...shown, message: expect.stringContaining(vault) },
   ]);
@@ -244,7 +238,7 @@ test("what is not honoured yet is shown in the log, starts no turn and holds non
   const { body } = await world.request("GET", `/v1/sessions/${busy.id}/events`);
   const types = body.data.map(({ type }) => type);
   expect(types.slice(0, 4)).toEqual([
-    ...Array.from({ length: 3 }, () => "session.error"),
+    ...Array.from({ length: 2 }, () => "session.error"),
     "session.status_running",
   ]);
   expect(types.find((type) => type.startsWith("session.thread_"))).toBe(
