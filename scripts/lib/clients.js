@@ -3,7 +3,7 @@ import { attempt } from "./run.js";
 import { say } from "./say.js";
 
 /** Programs of the machine that tests run inside sandboxes, to see what each of them reaches. */
-const CLIENTS = ["curl", "python3"];
+const CLIENTS = ["curl", "git", "python3"];
 
 /**
  * Installs those that are missing, as root. Sandboxes see the machine's `/usr/bin` and no other folder, so

@@ -140,7 +140,7 @@ ${script("- say: read")}`;
     "a repository that cannot be cloned is told, and the session goes on without it",
     { verifies: ["events.error.repository"] },
     async (t) => {
-      const url = "https://github.com/drover-conformance/there-is-no-such-repository";
+      const url = "https://repositories.invalid/nobody/nothing";
       const session = await newSession(t, { resources: [{ type: "github_repository", url }] });
       const text = script("- { tool: bash, input: { command: pwd } }\n- say: done");
       const turn = await runTurn(t, session.id, text);

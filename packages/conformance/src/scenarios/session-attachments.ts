@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Scenario, scenario } from "../scenario.ts";
 import { assertHas, assertRefused, assertTime, refused } from "../support/expect.ts";
 import { newSession } from "../support/fixtures.ts";
-import { historyOf, runTurn } from "../support/turns.ts";
+import { historyOf, runTurn, script } from "../support/turns.ts";
 import type { Target } from "../target.ts";
 
 const URL = "https://github.com/anthropics/anthropic-sdk-typescript";
@@ -110,7 +110,8 @@ const repositories: readonly Scenario[] = [
       // Its server is not there, whatever a server can clone.
       const url = "https://repositories.invalid/nobody/nothing";
       const { id } = await newSession(t, { resources: [repository({ url })] });
-      const turn = await runTurn(t, id, "hello");
+      const text = script("- { tool: bash, input: { command: pwd } }\n- say: done");
+      const turn = await runTurn(t, id, text);
       assertHas(turn.at(-1) ?? {}, { stop_reason: { type: "end_turn" } });
       const told = (await historyOf(t, id)).flatMap((event) =>
         event.type === "session.error" ? [event.error] : [],

@@ -229,7 +229,8 @@ function assertOpens(token: () => unknown): void {
   try {
     token();
   } catch {
-    const message = "its stored token cannot be opened here: give it a new one";
+    const message =
+      "its stored token cannot be opened by these hands (after a change of DROVER_ENCRYPTION_KEY they are to be ended once, by `drover stop --hands`)";
     throw new CloneError("repository_authentication_error", message);
   }
 }
