@@ -1,0 +1,160 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { World } from "./world.ts";
+
+/** What of a sandbox is killed: one of the processes that carry it, all of it, or the shell alone. */
+export type Victim = "one" | "all" | "shell";
+
+/** A sandbox as it was when it was struck, to look later for what may have survived. */
+export interface Struck {
+  readonly victim: Victim;
+  readonly launchId: string;
+  /** Of the kernel, if it was made by then: nothing may be in it any more. */
+  readonly pidNamespace: string | undefined;
+  readonly groups: readonly string[];
+}
+
+interface SandboxRecord {
+  readonly launch_id: string;
+  readonly pid?: number;
+  readonly groups?: readonly string[];
+}
+
+/** The first process inside and the agent itself. */
+const AGENT = /\/agent\.pl\0/;
+const SHELL = "bash\0--noprofile\0--norc\0";
+
+/** The sandboxes of one session, one after another, seen and struck from outside. */
+export class SandboxTarget {
+  /** On this machine. */
+  readonly workspace: string;
+  readonly #folder: string;
+  /** Those that are dead or dying by an earlier strike. */
+  readonly #dead = new Set<string>();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.workspace = join(folder, "workspace");
+  }
+
+  /** That of the session whose sandbox has the file in its workspace; undefined if there is none yet. */
+  static find(world: World, file: string): SandboxTarget | undefined {
+    const hands = join(world.data, "hands");
+    const folders = existsSync(hands) ? readdirSync(hands).map((name) => join(hands, name)) : [];
+    const found = folders.find((folder) => existsSync(join(folder, "workspace", file)));
+    return found === undefined ? undefined : new SandboxTarget(found);
+  }
+
+  isAlive(): boolean {
+    const record = this.#record();
+    return record !== undefined && !this.#dead.has(record.launch_id);
+  }
+
+  /** Undefined if there is nothing of the kind alive now. */
+  strike(victim: Victim, pick: (pids: readonly number[]) => number): Struck | undefined {
+    const record = this.#record();
+    if (record === undefined || this.#dead.has(record.launch_id)) return undefined;
+    const carriers = pids().filter((pid) => isOf(pid, record.launch_id) && isRunning(pid));
+    const pidNamespace = record.pid === undefined ? undefined : namespaceOf(record.pid);
+    const inside = pidNamespace === undefined ? [] : membersOf(pidNamespace);
+    const struck = {
+      victim,
+      launchId: record.launch_id,
+      pidNamespace,
+      groups: record.groups ?? [],
+    };
+    if (victim === "shell") {
+      const shell = inside.find((pid) => commandLine(pid) === SHELL && isAgent(parentOf(pid)));
+      return shell !== undefined && kill(shell) ? struck : undefined;
+    }
+    if (carriers.length === 0) return undefined;
+    const targets = victim === "all" ? new Set([...carriers, ...inside]) : [pick(carriers)];
+    const hits = [...targets].filter(kill).length;
+    if (hits === 0) return undefined;
+    this.#dead.add(record.launch_id);
+    return struck;
+  }
+
+  #record(): SandboxRecord | undefined {
+    const text = readIfThere(join(this.#folder, "sandbox.json"));
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+}
+
+/** What is left of it, one sentence each. */
+export function survivorsOf({ launchId, pidNamespace, groups }: Struck): string[] {
+  const named = pids().filter((pid) => isOf(pid, launchId) && isRunning(pid));
+  const inside = pidNamespace === undefined ? [] : membersOf(pidNamespace);
+  // The kernel gives the number of a namespace that is gone to the next.
+  const isAnother = inside.some((pid) => AGENT.test(commandLine(pid)) && !isOf(pid, launchId));
+  return [
+    ...[...new Set([...named, ...(isAnother ? [] : inside)])].map(
+      (pid) => `process ${pid}: ${commandLine(pid)}`,
+    ),
+    ...groups.filter((group) => existsSync(group)).map((group) => `group ${group}`),
+  ];
+}
+
+function pids(): number[] {
+  return readdirSync("/proc").map(Number).filter(Number.isInteger);
+}
+
+/** Carries a launch's id: the launcher, bubblewrap, the first process inside and the agent. */
+function isOf(pid: number, launchId: string): boolean {
+  return commandLine(pid).endsWith(`\0${launchId}\0`);
+}
+
+/** Not the first process, which has its name as an argument, and gets what a killed shell leaves. */
+function isAgent(pid: number | undefined): boolean {
+  return pid !== undefined && /^[^\0]*perl\0[^\0]*\/agent\.pl\0/.test(commandLine(pid));
+}
+
+function commandLine(pid: number): string {
+  return readIfThere(`/proc/${pid}/cmdline`) ?? "";
+}
+
+function membersOf(namespace: string): number[] {
+  return pids().filter((pid) => namespaceOf(pid) === namespace && isRunning(pid));
+}
+
+/** Undefined also for a process that this one may not look at. */
+function namespaceOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return undefined;
+  }
+}
+
+function parentOf(pid: number): number | undefined {
+  return statOf(pid)?.parent;
+}
+
+function isRunning(pid: number): boolean {
+  const state = statOf(pid)?.state ?? "X";
+  return state !== "Z" && state !== "X";
+}
+
+function statOf(pid: number): { state: string; parent: number } | undefined {
+  const stat = readIfThere(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  const [state = "X", parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { state, parent: Number(parent) };
+}
+
+/** False if it was gone already. */
+function kill(pid: number): boolean {
+  try {
+    return process.kill(pid, "SIGKILL");
+  } catch {
+    return false;
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
