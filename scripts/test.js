@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { provideBubblewrap } from "./lib/bubblewrap.js";
 import { provideClients } from "./lib/clients.js";
+import { provideDocker } from "./lib/docker.js";
 import { installPackages } from "./lib/install.js";
 import { findNode, toolEnvironment } from "./lib/node.js";
 import { ROOT, SERVER } from "./lib/paths.js";
@@ -19,6 +20,7 @@ const STAGE_MS_MAX = 12 * 60_000;
 const stages = new Stages();
 const bubblewrap = provideBubblewrap();
 const postgres = providePostgres();
+const docker = provideDocker();
 provideClients();
 await stages.run("install", async () => {
   await installPackages();
@@ -35,9 +37,10 @@ const noSandbox = await sandboxProblem(build.failed > 0);
 await stages.run("scripts", scripts);
 await stages.run("unit", () => vitest("unit"));
 const withoutPostgres = postgresExclusions();
+const withoutDocker = dockerExclusions();
 if (noSandbox === undefined) {
-  await stages.run("contract", () => vitest("contract", withoutPostgres));
-  await stages.run("system", () => vitest("system", withoutPostgres));
+  await stages.run("contract", () => vitest("contract", [...withoutPostgres, ...withoutDocker]));
+  await stages.run("system", () => vitest("system", [...withoutPostgres, ...withoutDocker]));
   await stages.run("conformance", () => vitest("conformance", withoutPostgres));
   await stages.run("faults", () => vitest("faults"));
 } else {
@@ -51,6 +54,13 @@ if (noSandbox === undefined) {
   stages.skip("hands, system, conformance, faults", noSandbox, PROVES_ALL);
 }
 process.exitCode = stages.report();
+
+/** What is left out where no Docker Engine can be started: all that needs one says so in its path. */
+function dockerExclusions() {
+  if ("path" in docker) return [];
+  stages.skip("Docker and gVisor", `${docker.missing}; ${docker.fix}.`, PROVES_ALL);
+  return ["--exclude", "**/docker*.test.ts"];
+}
 
 /** What is left out where PostgreSQL is missing: all that needs it says so in its path. */
 function postgresExclusions() {

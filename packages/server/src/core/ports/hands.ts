@@ -1,4 +1,5 @@
 import type { PackageManager, ResultBlock } from "@drover/api";
+import type { ProviderName } from "../sandboxes/providers.ts";
 import type { ToolSettings } from "../tools/web-settings.ts";
 
 /**
@@ -6,7 +7,8 @@ import type { ToolSettings } from "../tools/web-settings.ts";
  * recipe elsewhere makes the same sandbox.
  */
 export interface Recipe {
-  readonly provider: "bubblewrap";
+  /** Who makes the sandbox. */
+  readonly provider: ProviderName;
   readonly base: SandboxBase;
   /** What is installed before there is a sandbox; absent for nothing. */
   readonly packages?: PackageSet;

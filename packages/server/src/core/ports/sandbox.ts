@@ -1,4 +1,5 @@
 import type { LimitHit } from "../sandboxes/limits.ts";
+import type { ProviderName } from "../sandboxes/providers.ts";
 import type { EgressRecord, Recipe } from "./hands.ts";
 
 /** What a provider can enforce on this machine, found out by trying. */
@@ -64,8 +65,10 @@ export type Workshop =
   /** A folder that it may write, shown as `/opt/packages/<name>`. */
   | { readonly type: "layer"; readonly name: string; readonly folder: string };
 
-/** Makes sandboxes of one kind and proves them gone. */
+/** Makes sandboxes and proves them gone. */
 export interface SandboxProvider {
+  /** Whose recipes it takes. The first is the one that `capabilities` tells of. */
+  readonly names: readonly [ProviderName, ...ProviderName[]];
   /** Runs a real sandbox to find out. Rejects with `SandboxUnavailableError` where none can run. */
   capabilities(signal: AbortSignal): Promise<SandboxCapabilities>;
   /**

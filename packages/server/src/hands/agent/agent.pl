@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # The agent inside a sandbox: does what the host asks over stdin and stdout. perl-base only.
 #
-#   agent.pl NPROC NOFILE FSIZE [ID]     (resource limits for itself and everything it starts; the host
-#                                         finds its processes by ID)
+#   agent.pl NPROC NOFILE FSIZE [ID]     (resource limits for itself and everything it starts, NPROC 0 for
+#                                         none; the host finds its processes by ID)
 #
 # Frame: uint32 length of the rest, uint32 request id, one letter, fields as (uint32 length, bytes)*.
 # From the host:                                      Answer fields:
@@ -56,15 +56,16 @@ my ($lost, $resting);  # it ended between two commands; its output is not read f
 my (%runs, %writes);
 my $write_count = 0;
 
-# `K` kills every process it may signal: only ever inside a sandbox's own pid namespace, where
-# bubblewrap's reaper is 1 and its first child is 2.
-die "the agent runs only inside a sandbox\n" unless $$ == 2 && getppid() == 1;
 # Without this, code in the sandbox can attach to the agent and answer in its name.
 syscall($SYS{prctl}, 4, 0, 0, 0, 0) == 0 or die "prctl: $!\n";
+# `K` kills every process it may signal: only ever inside a sandbox's own pid namespace. In bubblewrap's
+# there is a first process that reaps and this is the second; in a container this is the first, and becomes
+# the child of one that reaps.
+die "the agent runs only inside a sandbox\n" unless $$ == 1 ? be_first() : $$ == 2 && getppid() == 1;
 syscall($CLOSE_RANGE, 3, 0xffffffff, 0);
 limit(4, 0);
 limit(1, $ARGV[2]);
-limit(6, $ARGV[0]);
+limit(6, $ARGV[0]) if $ARGV[0];
 limit(7, $ARGV[1]);
 $SIG{$_} = 'IGNORE' for @IGNORED;
 umask 022;
@@ -74,6 +75,22 @@ remove_half_written();
 start_shell();
 send_frame(0, 'h', 1);
 main_loop();
+
+# Returns, with 1, in the child alone. Reaps whatever loses its parent; ends with the agent, and the kernel ends the
+# rest with it.
+sub be_first {
+  my $agent = fork;
+  die "fork: $!\n" unless defined $agent;
+  return 1 if $agent == 0;
+  # Only the agent's end of the streams is to count.
+  open STDIN,  '<', '/dev/null' or die "/dev/null: $!\n";
+  open STDOUT, '>', '/dev/null' or die "/dev/null: $!\n";
+  while (1) {
+    my $pid = wait;
+    next unless $pid == $agent || ($pid == -1 && $!{ECHILD});
+    syscall($SYS{exit_group}, $? & 127 ? 128 + ($? & 127) : $? >> 8);
+  }
+}
 
 sub limit {
   my ($resource, $value) = @_;

@@ -42,6 +42,18 @@ sub open_exit {
   my ($unshare, $fd, $is_root, $on_failure) = @_;
   $fail = sub { $on_failure->("network: $_[0]") };
   own_network($unshare, $is_root);
+  serve_exit($fd);
+}
+
+# The same in the network that this process is in, which has nothing but `lo`.
+sub open_exit_here {
+  my ($fd, $on_failure) = @_;
+  $fail = sub { $on_failure->("network: $_[0]") };
+  serve_exit($fd);
+}
+
+sub serve_exit {
+  my ($fd) = @_;
   my $has_v6 = configure();
   my @listeners = (
     transparent => transparent($has_v6),

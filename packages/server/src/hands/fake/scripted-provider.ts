@@ -115,6 +115,8 @@ export class ScriptedProvider implements SandboxProvider {
   /** Awaited by `provision` before it makes one; a test may reject or never settle it. */
   onProvision: (request: ProvisionRequest, signal: AbortSignal) => Promise<void> = async () => {};
 
+  readonly names = ["bubblewrap"] as const;
+
   /** Called with each sandbox before anybody has it, for a test of what is in there already. */
   onMade: (sandbox: ScriptedSandbox) => void = () => {};
 

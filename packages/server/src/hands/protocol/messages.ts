@@ -1,6 +1,7 @@
 import { ResultBlock, UserLocation } from "@drover/api";
 import { z } from "zod";
 import { REPOSITORY_PROBLEMS, UNSTORED_REASONS } from "../../core/ports/hands.ts";
+import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
 
 /**
  * What goes over the socket between a brain and hands, version 3. Requests carry
@@ -44,7 +45,7 @@ const Size = z.int().nonnegative();
 const MountPath = z.string().min(1).max(4_096);
 
 const RecipeMessage = z.strictObject({
-  provider: z.literal("bubblewrap"),
+  provider: z.enum(PROVIDER_NAMES),
   base: z.strictObject({ type: z.literal("host") }),
   mounts: z
     .array(

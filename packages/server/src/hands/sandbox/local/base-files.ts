@@ -55,6 +55,9 @@ const HOST_FILES = [
   "ssl/openssl.cnf",
 ] as const;
 
+/** Links into `/usr` on most hosts. */
+const ROOT_FOLDERS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"] as const;
+
 /** Folders of the host's making that are the same for all sandboxes. */
 export interface BaseFolders {
   readonly etc: string;
@@ -99,25 +102,44 @@ function writeFile(path: string, content: string): void {
   chmodSync(path, 0o644);
 }
 
-/** Arguments for bubblewrap: the host's programs, read-only, and the `/etc` made by `writeBase`. */
-export function baseArguments(etcFolder: string): string[] {
+/** What a sandbox is shown of the host, all of it read-only. */
+export interface HostView {
+  /** In the order in which they must be bound. */
+  readonly binds: readonly { readonly source: string; readonly target: string }[];
+  /** Symbolic links, from where to what. */
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+}
+
+/** The host's programs, and the `/etc` made by `writeBase` with what programs need of the host's. */
+export function hostView(etcFolder: string): HostView {
+  const shown = (path: string) => ({ source: path, target: path });
+  const roots = ROOT_FOLDERS.flatMap((path) => {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    return stat === undefined ? [] : [{ path, isLink: stat.isSymbolicLink() }];
+  });
   const etc = [...existing(HOST_FOLDERS), ...existing(HOST_FILES)];
+  return {
+    binds: [
+      shown("/usr"),
+      ...roots.filter(({ isLink }) => !isLink).map(({ path }) => shown(path)),
+      { source: etcFolder, target: "/etc" },
+      ...etc.map((name) => shown(`/etc/${name}`)),
+    ],
+    links: roots
+      .filter(({ isLink }) => isLink)
+      .map(({ path }) => ({ path, target: readlinkSync(path).replace(/^\//, "") })),
+  };
+}
+
+/** The same as arguments for bubblewrap. */
+export function baseArguments(etcFolder: string): string[] {
+  const { binds, links } = hostView(etcFolder);
   return [
-    ...["--ro-bind", "/usr", "/usr"],
-    ...["bin", "sbin", "lib", "lib32", "lib64", "libx32"].flatMap(rootFolder),
-    ...["--ro-bind", etcFolder, "/etc"],
-    ...etc.flatMap((name) => ["--ro-bind", `/etc/${name}`, `/etc/${name}`]),
+    ...links.flatMap(({ path, target }) => ["--symlink", target, path]),
+    ...binds.flatMap(({ source, target }) => ["--ro-bind", source, target]),
   ];
 }
 
 function existing(names: readonly string[]): string[] {
   return names.filter((name) => lstatSync(`/etc/${name}`, { throwIfNoEntry: false }));
-}
-
-/** A link into `/usr` where the host has one, else the folder itself. */
-function rootFolder(name: string): string[] {
-  const stat = lstatSync(`/${name}`, { throwIfNoEntry: false });
-  if (!stat) return [];
-  if (!stat.isSymbolicLink()) return ["--ro-bind", `/${name}`, `/${name}`];
-  return ["--symlink", readlinkSync(`/${name}`).replace(/^\//, ""), `/${name}`];
 }

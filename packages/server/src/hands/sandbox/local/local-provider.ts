@@ -8,6 +8,7 @@ import {
   type SandboxProvider,
   SandboxUnavailableError,
 } from "../../../core/ports/sandbox.ts";
+import type { ProviderName } from "../../../core/sandboxes/providers.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
 import { restoreCheckpoint } from "../../checkpoints/restore-checkpoint.ts";
 import { exitOptions, type ProviderEgress } from "../../egress/exit-options.ts";
@@ -22,7 +23,7 @@ import { HandTurns } from "./hand-turns.ts";
 import { HostUids, ownerOf } from "./host-uids.ts";
 import { type MountSources, makeMountTrees, uploadsOf } from "./mount-trees.ts";
 import { hasTransparentEgress, probeBash } from "./probe-sandbox.ts";
-import { findRecord, forgetRecord, type SandboxRecord } from "./process-record.ts";
+import { findRecord, forgetRecord, providerOf } from "./process-record.ts";
 import { removeFolder } from "./remove-folder.ts";
 import type { SandboxLauncher } from "./sandbox-launcher.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-layout.ts";
@@ -51,6 +52,7 @@ const END_EARLIER_MS = 15_000;
  */
 export class LocalProvider implements SandboxProvider {
   readonly #options: LocalProviderOptions;
+  readonly names: readonly [ProviderName, ...ProviderName[]];
   readonly #launchers: readonly SandboxLauncher[];
   readonly #handsFolder: string;
   readonly #uids: HostUids;
@@ -60,10 +62,14 @@ export class LocalProvider implements SandboxProvider {
   /** One provision, disposal or reaping of a hand at a time. */
   readonly #turns = new HandTurns();
 
-  /** `launchers`: at least one; the first is the one that `capabilities` tells of. */
-  constructor(options: LocalProviderOptions, launchers: readonly SandboxLauncher[]) {
+  constructor(
+    options: LocalProviderOptions,
+    launchers: readonly [SandboxLauncher, ...SandboxLauncher[]],
+  ) {
     this.#options = options;
     this.#launchers = launchers;
+    const [first, ...others] = launchers;
+    this.names = [first.name, ...others.map(({ name }) => name)];
     const dataFolder = resolve(options.dataFolder);
     this.#handsFolder = handsFolderOf(dataFolder);
     this.#uids = new HostUids(this.#handsFolder);
@@ -72,9 +78,8 @@ export class LocalProvider implements SandboxProvider {
 
   async capabilities(
     signal: AbortSignal,
-    name: Recipe["provider"] | undefined = this.#launchers[0]?.name,
+    name: ProviderName = this.names[0],
   ): Promise<SandboxCapabilities> {
-    if (name === undefined) throw new SandboxUnavailableError("no provider is configured");
     const { egress, onWarning } = this.#options;
     await probeBash(this, name, signal);
     const launcher = this.#launcherOf(name);
@@ -107,7 +112,6 @@ export class LocalProvider implements SandboxProvider {
 
   async reap(): Promise<void> {
     this.#makeHandsFolder();
-    for (const launcher of this.#launchers) await launcher.prepare();
     await this.#skills.clear();
     const names = readdirSync(this.#handsFolder);
     const ended = await Promise.allSettled(
@@ -117,6 +121,7 @@ export class LocalProvider implements SandboxProvider {
         }),
       ),
     );
+    for (const launcher of this.#launchers) await this.#reapUnnamed(launcher);
     const failure = ended.find((outcome) => outcome.status === "rejected");
     if (failure) throw failure.reason;
   }
@@ -194,7 +199,7 @@ export class LocalProvider implements SandboxProvider {
     return sandbox;
   }
 
-  #launcherOf(name: Recipe["provider"]): SandboxLauncher {
+  #launcherOf(name: ProviderName): SandboxLauncher {
     const launcher = this.#launchers.find((candidate) => candidate.name === name);
     if (launcher) return launcher;
     throw new SandboxUnavailableError(
@@ -230,7 +235,7 @@ export class LocalProvider implements SandboxProvider {
     try {
       const record = findRecord(handFolder);
       if (!record) return;
-      await this.#endRecorded(record);
+      await this.#launcherOf(providerOf(record)).endRecorded(record, END_EARLIER_MS);
       forgetRecord(handFolder, record);
     } catch (cause) {
       const message = "an earlier sandbox on this workspace is not proved gone";
@@ -238,8 +243,14 @@ export class LocalProvider implements SandboxProvider {
     }
   }
 
-  async #endRecorded(record: SandboxRecord): Promise<void> {
-    await this.#launcherOf("bubblewrap").endRecorded(record, END_EARLIER_MS);
+  /** What no hand's record names is on no hand's workspace, so that nothing has to wait for its end. */
+  async #reapUnnamed(launcher: SandboxLauncher): Promise<void> {
+    try {
+      await launcher.reap?.();
+    } catch (error) {
+      const what = `what earlier sandboxes of ${launcher.name} left is not removed`;
+      this.#options.onWarning?.(what, error);
+    }
   }
 
   #makeHandsFolder(): void {

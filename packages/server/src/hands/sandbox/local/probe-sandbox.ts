@@ -6,6 +6,7 @@ import {
   type SandboxProvider,
   SandboxUnavailableError,
 } from "../../../core/ports/sandbox.ts";
+import type { ProviderName } from "../../../core/sandboxes/providers.ts";
 
 const READY_MS = 20_000;
 /** For documentation (RFC 5737): nobody has it, and it is never dialled. */
@@ -16,7 +17,7 @@ type Prober = Pick<SandboxProvider, "provision" | "dispose">;
 /** Rejects with `SandboxUnavailableError` unless a real sandbox runs a command. */
 export async function probeBash(
   provider: Prober,
-  name: Recipe["provider"],
+  name: ProviderName,
   signal: AbortSignal,
 ): Promise<void> {
   const options = { name, network: { type: "none" } } as const;
@@ -28,7 +29,7 @@ export async function probeBash(
 }
 
 export interface EgressProbe {
-  readonly name: Recipe["provider"];
+  readonly name: ProviderName;
   readonly onWarning: ((message: string, error: unknown) => void) | undefined;
 }
 
@@ -54,7 +55,7 @@ export async function hasTransparentEgress(
 }
 
 interface ProbeOptions {
-  readonly name: Recipe["provider"];
+  readonly name: ProviderName;
   readonly network: SandboxNetwork;
   readonly signal: AbortSignal;
 }

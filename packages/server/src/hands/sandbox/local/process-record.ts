@@ -3,6 +3,7 @@ import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { PROVIDER_NAMES, type ProviderName } from "../../../core/sandboxes/providers.ts";
 import { removeGroups } from "../cgroups/remove-groups.ts";
 import { bootId, endLaunch, endProcess, identify } from "./process-table.ts";
 
@@ -14,6 +15,8 @@ const LAUNCH = {
   launch_id: z.string().regex(/^[0-9a-f]{32}$/),
   /** The start time of the process that launched it. */
   since: START_TIME,
+  /** Who launched it; absent for bubblewrap. A container has the launch's id in its name. */
+  provider: z.enum(PROVIDER_NAMES).optional(),
   /** Folders of its control groups, if it has any. */
   groups: z.array(z.string().startsWith("/")).readonly().optional(),
 };
@@ -42,6 +45,11 @@ export function recordLaunch(): LaunchRecord {
   if (!self) throw new Error("this process is not in /proc");
   const launch_id = randomBytes(LAUNCH_ID_BYTES).toString("hex");
   return { boot_id: bootId(), launch_id, since: self.start_time };
+}
+
+/** Who can end it. */
+export function providerOf(record: SandboxRecord): ProviderName {
+  return ("launch_id" in record && record.provider) || "bubblewrap";
 }
 
 /** Not synced to disk: the record is about processes of this boot, which no power loss survives. */

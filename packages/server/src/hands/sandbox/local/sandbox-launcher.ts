@@ -2,10 +2,11 @@ import type { Readable, Writable } from "node:stream";
 import type { Recipe } from "../../../core/ports/hands.ts";
 import type { Outfit } from "../../../core/ports/sandbox.ts";
 import type { LimitHit } from "../../../core/sandboxes/limits.ts";
+import type { ProviderName } from "../../../core/sandboxes/providers.ts";
 import type { ExitListeners } from "../../egress/sandbox-exit.ts";
 import type { Controller } from "../cgroups/cgroup-layout.ts";
 import type { HandFolder } from "./hand-folder.ts";
-import type { ProcessRecord, SandboxRecord } from "./process-record.ts";
+import type { LaunchRecord, ProcessRecord, SandboxRecord } from "./process-record.ts";
 import type { SandboxLimits } from "./sandbox-layout.ts";
 
 /** Folders of the host that hold what is mounted into a sandbox, shown read-only. */
@@ -35,7 +36,7 @@ export interface LaunchedSandbox {
   readonly stdin: Writable;
   readonly stdout: Readable;
   /** What a later process needs to end it. */
-  readonly record: ProcessRecord;
+  readonly record: LaunchRecord | ProcessRecord;
   /** Resolves with the reason when it has ended; processes of it may be ending still. Never rejects. */
   readonly exited: Promise<string>;
   /** To be served at once and closed when it has exited; undefined without a way out. */
@@ -48,8 +49,8 @@ export interface LaunchedSandbox {
 
 /** How sandboxes of one provider are started on this machine. What they are made of is not its business. */
 export interface SandboxLauncher {
-  readonly name: Recipe["provider"];
-  /** `root`: each hand has a kernel uid of its own. */
+  readonly name: ProviderName;
+  /** `root`: each hand has a kernel uid of its own. Known once it is prepared. */
   readonly mode: "root" | "rootless";
   /** To be called before all else, any number of times. Rejects with `SandboxUnavailableError`. */
   prepare(): Promise<void>;
@@ -66,4 +67,9 @@ export interface SandboxLauncher {
    * when it is gone. Rejects when that cannot be reached in time.
    */
   endRecorded(record: SandboxRecord, deadlineMs: number): Promise<void>;
+  /**
+   * Ends all that earlier processes of this installation left and that no record of a hand names. Never
+   * touches what this process launched, or another installation's.
+   */
+  reap?(): Promise<void>;
 }

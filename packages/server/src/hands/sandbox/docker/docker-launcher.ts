@@ -1,0 +1,266 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import { SKILLS_FOLDER } from "../../skills/skill-tree.ts";
+import type { Controller } from "../cgroups/cgroup-layout.ts";
+import { hostView, writeBase } from "../local/base-files.ts";
+import { type LaunchRecord, recordLaunch, type SandboxRecord } from "../local/process-record.ts";
+import type { LaunchRequest, SandboxLauncher } from "../local/sandbox-launcher.ts";
+import { AGENT_FOLDER, agentCommand } from "../local/sandbox-layout.ts";
+import { UPLOADS_FOLDER } from "../local/upload-tree.ts";
+import { type SeccompProfile, seccompProfile } from "../seccomp/seccomp-profile.ts";
+import { findSyscallTable } from "../seccomp/syscall-tables.ts";
+import { type Bind, containerBody } from "./container-spec.ts";
+import {
+  HAND_LABEL,
+  INSTALLATION_LABEL,
+  LAUNCH_LABEL,
+  PROVIDER_LABEL,
+  removeContainer,
+  strayContainers,
+} from "./containers.ts";
+import { DockerSandbox, end } from "./docker-sandbox.ts";
+import { emptyRoot } from "./empty-root.ts";
+import { EngineClient, EngineRefusalError } from "./engine-client.ts";
+import { type EngineFacts, engineFacts } from "./engine-facts.ts";
+import { explainRefusal } from "./explain-refusal.ts";
+
+export interface DockerLauncherOptions {
+  /** Absolute: of the installation. */
+  readonly dataFolder: string;
+  readonly name: "docker" | "gvisor";
+  /** Of the Docker Engine. */
+  readonly socketPath: string;
+  /** Of the engine, for gVisor. */
+  readonly runtime?: string;
+  /** With bash, perl and tar. By default sandboxes have the host's programs, and no registry is asked. */
+  readonly image?: string;
+  /** Whose containers are whose, where several installations use one engine. */
+  readonly installation: () => Promise<string>;
+  readonly perlPath?: string;
+  /** The folder of `agent.pl` and `enter.pl`; by default the one in the sources. */
+  readonly agentFolder?: string;
+}
+
+/**
+ * gVisor's own threads and, for each process inside, a stand-in on each of them count too. Where there is
+ * no room for one it ends at once, with the sandbox: so the limit ends a sandbox and refuses no fork.
+ * Measured: 15 a process, with two processors.
+ */
+const GVISOR_PIDS = 32;
+const REAP_MS = 15_000;
+
+interface Prepared {
+  readonly facts: EngineFacts;
+  readonly seccomp: SeccompProfile;
+  readonly image: string;
+  readonly installation: string;
+  /** What all sandboxes are shown, read-only. */
+  readonly binds: readonly Bind[];
+}
+
+/** Sandboxes that are containers of a Docker Engine, by runc or by gVisor. */
+export class DockerLauncher implements SandboxLauncher {
+  readonly name: "docker" | "gvisor";
+  readonly mode: "root" | "rootless";
+  readonly #options: DockerLauncherOptions;
+  readonly #dataFolder: string;
+  readonly #agentFolder: string;
+  readonly #runtime: string;
+  readonly #engine: EngineClient;
+  /** Launches that are this process's own. */
+  readonly #own = new Set<string>();
+  #prepared: Promise<Prepared> | undefined;
+  #facts: EngineFacts | undefined;
+
+  constructor(options: DockerLauncherOptions) {
+    this.#options = options;
+    this.name = options.name;
+    // The engine of a Mac is in a virtual machine, which knows no user of the Mac's.
+    this.mode = process.getuid?.() === 0 && process.platform === "linux" ? "root" : "rootless";
+    this.#dataFolder = resolve(options.dataFolder);
+    this.#agentFolder = options.agentFolder ?? join(import.meta.dirname, "../../agent");
+    this.#runtime = options.name === "docker" ? "runc" : (options.runtime ?? "runsc");
+    this.#engine = new EngineClient({ socketPath: options.socketPath });
+  }
+
+  async prepare(): Promise<void> {
+    this.#prepared ??= this.#prepare();
+    try {
+      this.#facts = (await this.#prepared).facts;
+    } catch (error) {
+      this.#prepared = undefined;
+      throw explainRefusal(error);
+    }
+  }
+
+  can(controller: Controller): boolean {
+    return this.#facts?.canLimit[controller] ?? false;
+  }
+
+  async launch(request: LaunchRequest, signal: AbortSignal): Promise<DockerSandbox> {
+    await this.prepare();
+    const prepared = await this.#prepared;
+    if (prepared === undefined) throw new Error("the engine was not prepared");
+    const { hasExit, folder, limits } = request;
+    if (hasExit) this.#checkExit(prepared.facts);
+    const record: LaunchRecord = { ...recordLaunch(), provider: this.name };
+    this.#own.add(record.launch_id);
+    const { memoryBytes, processes } = limits;
+    const sandbox = await DockerSandbox.start(
+      {
+        engine: this.#engine,
+        handFolder: folder.path,
+        record,
+        body: this.#body(prepared, request, record),
+        limits: {
+          ...(memoryBytes !== undefined && { memoryBytes }),
+          ...(this.name === "docker" && { processes }),
+        },
+        exit: hasExit
+          ? {
+              perlPath: this.#options.perlPath ?? "/usr/bin/perl",
+              script: join(this.#agentFolder, "enter.pl"),
+            }
+          : undefined,
+      },
+      signal,
+    ).catch((error: unknown) => {
+      this.#own.delete(record.launch_id);
+      throw error;
+    });
+    const forget = () => this.#own.delete(record.launch_id);
+    sandbox.exited.then(forget, forget);
+    return sandbox;
+  }
+
+  async endRecorded(record: SandboxRecord, deadlineMs: number): Promise<void> {
+    if (!("launch_id" in record)) throw new Error("a container without a launch");
+    await end({ engine: this.#engine }, record, deadlineMs);
+  }
+
+  async reap(): Promise<void> {
+    const installation = await this.#options.installation();
+    const stray = await strayContainers(
+      this.#engine,
+      { installation, provider: this.name },
+      this.#own,
+    );
+    await Promise.all(stray.map((id) => removeContainer(this.#engine, id, REAP_MS)));
+  }
+
+  #checkExit(facts: EngineFacts): void {
+    if (this.mode !== "root") {
+      throw new SandboxUnavailableError(
+        "a container's network can be given a way out by root on the engine's own machine only: here sandboxes of this provider can have no network (DROVER_SANDBOX_NETWORK=none)",
+      );
+    }
+    if (!facts.hasKernelNetwork) {
+      throw new SandboxUnavailableError(
+        `the runtime ${this.#runtime} has a network stack of its own, into which no way out can be made: give it \`--network=host\` in \`runtimeArgs\` of daemon.json (its containers still have no network but their own)`,
+      );
+    }
+  }
+
+  #body(prepared: Prepared, request: LaunchRequest, record: LaunchRecord): unknown {
+    const { folder, trees, uid, limits, handId } = request;
+    const user =
+      uid === undefined
+        ? `${process.getuid?.() ?? 1000}:${process.getgid?.() ?? 1000}`
+        : `${uid}:${uid}`;
+    const shown = (source: string, target: string, isWritable = false): Bind => ({
+      ...{ source, target, isWritable },
+    });
+    const users = this.#users(folder.path, user);
+    return containerBody({
+      image: prepared.image,
+      runtime: this.#runtime,
+      user,
+      // A process limit of a user's that is not the sandbox's alone would count what is not in it.
+      command: agentCommand(
+        uid === undefined ? { ...limits, processes: 0 } : limits,
+        record.launch_id,
+      ),
+      binds: [
+        ...prepared.binds,
+        ...users,
+        shown(folder.workspace, "/workspace", true),
+        shown(folder.outputs, "/mnt/session/outputs", true),
+        shown(folder.spill, "/mnt/session/.spill", true),
+        shown(trees.uploads, UPLOADS_FOLDER),
+        ...(trees.skills === undefined ? [] : [shown(trees.skills, SKILLS_FOLDER)]),
+      ],
+      labels: {
+        [INSTALLATION_LABEL]: prepared.installation,
+        [PROVIDER_LABEL]: this.name,
+        [HAND_LABEL]: handId,
+        [LAUNCH_LABEL]: record.launch_id,
+      },
+      seccomp: prepared.seccomp,
+      limits: {
+        memoryBytes: limits.memoryBytes,
+        cpus: limits.cpus,
+        pids: this.name === "gvisor" ? limits.processes * GVISOR_PIDS : limits.processes,
+      },
+    });
+  }
+
+  /** The names of the sandbox's user, who has a number of its own. */
+  #users(handFolder: string, user: string): Bind[] {
+    const [uid, gid] = user.split(":");
+    const files = {
+      passwd: `root:x:0:0:root:/root:/usr/sbin/nologin\nsandbox:x:${uid}:${gid}:sandbox:/workspace:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
+      group: `root:x:0:\nsandbox:x:${gid}:\nnogroup:x:65534:\n`,
+    };
+    return Object.entries(files).map(([name, content]) => {
+      const source = join(handFolder, `etc-${name}`);
+      writeFileSync(source, content);
+      chmodSync(source, 0o644);
+      return { source, target: `/etc/${name}`, isWritable: false };
+    });
+  }
+
+  async #prepare(): Promise<Prepared> {
+    const table = findSyscallTable(process.arch);
+    if (!table) throw new SandboxUnavailableError(`there is no seccomp list for ${process.arch}`);
+    const facts = await engineFacts(this.#engine, this.#runtime);
+    const base = join(this.#dataFolder, "sandbox-base");
+    const { etc, agent } = writeBase(base, join(this.#agentFolder, "agent.pl"));
+    const seccomp = seccompProfile(table, { emulator: this.name === "gvisor" });
+    const installation = await this.#options.installation();
+    const agentBind = { source: agent, target: AGENT_FOLDER, isWritable: false };
+    const { image } = this.#options;
+    if (image !== undefined) {
+      const names = ["hosts", "hostname", "resolv.conf"].map((name) => ({
+        ...{ source: join(etc, name), target: `/etc/${name}`, isWritable: false },
+      }));
+      return { facts, seccomp, installation, image, binds: [...names, agentBind] };
+    }
+    const view = hostView(etc);
+    const names = ["hosts", "hostname", "resolv.conf"].map((name) => ({
+      source: join(etc, name),
+      target: `/etc/${name}`,
+    }));
+    const root = emptyRoot(
+      view.links,
+      view.binds.map(({ target }) => target).filter((target) => target.lastIndexOf("/") === 0),
+    );
+    await this.#provideImage(root);
+    const binds = [...view.binds, ...names].map((bind) => ({ ...bind, isWritable: false }));
+    return { facts, seccomp, installation, image: root.name, binds: [...binds, agentBind] };
+  }
+
+  async #provideImage({ name, tar }: { name: string; tar: Uint8Array }): Promise<void> {
+    try {
+      await this.#engine.ask({ method: "GET", path: `/images/${name}/json` });
+    } catch (error) {
+      if (!(error instanceof EngineRefusalError && error.status === 404)) throw error;
+      const [repo, tag] = name.split(":");
+      await this.#engine.ask({
+        method: "POST",
+        path: `/images/create?fromSrc=-&repo=${repo}&tag=${tag}`,
+        tar,
+      });
+    }
+  }
+}
