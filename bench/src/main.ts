@@ -17,6 +17,7 @@ import { measureCrowdHttp } from "./sections/crowd-http.ts";
 import { measureFirstToken } from "./sections/first-token.ts";
 import { measureKill } from "./sections/kill.ts";
 import { measureLongAnswer } from "./sections/long-answer.ts";
+import { measureManySandboxes } from "./sections/many-sandboxes.ts";
 import { measureMemory } from "./sections/memory.ts";
 import { measureSandbox } from "./sections/sandbox.ts";
 import { measureSessionList } from "./sections/session-list.ts";
@@ -32,6 +33,7 @@ const SECTIONS: Readonly<Record<string, (world: World) => Promise<Section>>> = {
   "long-answer": measureLongAnswer,
   appends: measureAppends,
   sandbox: measureSandbox,
+  "many-sandboxes": measureManySandboxes,
   kill: measureKill,
   wake: measureWake,
   memory: measureMemory,
