@@ -188,6 +188,21 @@ test("outputs are had while the command runs, and after its hands are killed", a
   expect(await contentOf(busy?.id)).toMatch(/^(\d+\n)?$/);
 });
 
+test("what a program in the background leaves is there while the session rests", async () => {
+  const talk = await Conversation.open(world());
+  const wait = "until [ -e /workspace/go ]; do sleep 0.05; done";
+  const command = `cd ${OUTPUTS}; (${wait}; printf late > late.txt) > /dev/null 2>&1 & echo begun`;
+  const after = "(sleep 0.5; touch /workspace/go) > /dev/null 2>&1 & echo soon";
+  await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
+  await talk.afterTurns(1);
+  const { data } = await world().client.beta.files.list({ scope_id: talk.id });
+  expect(data).toEqual([]);
+  await talk.say(script(answer(toolCall("bash", { command: after })), answer("done")));
+  await talk.afterTurns(2);
+  const [late] = await outputsOf(talk.id, 1);
+  expect([late?.filename, await contentOf(late?.id)]).toEqual(["late.txt", "late"]);
+});
+
 test("outputs that were written before the server was killed are there afterwards", async () => {
   const talk = await Conversation.open(world());
   const command = `echo early > ${OUTPUTS}/early.txt; sleep 1.5; echo late > ${OUTPUTS}/late.txt`;

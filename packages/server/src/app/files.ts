@@ -10,8 +10,10 @@ import { storedFilename } from "../core/files/filename.ts";
 import { storedMimeType } from "../core/files/mime-type.ts";
 import type { BlobRef, Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
+import type { LiveOutputs } from "../core/ports/hands.ts";
 import type { Files as FileReader, FileRecord } from "../core/ports/records.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import { IdleOutputs } from "./idle-outputs.ts";
 import { type Cursors, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
 import { detachFile } from "./sessions-resources.ts";
@@ -60,12 +62,15 @@ interface FilesOptions {
   readonly clock: Clock;
   readonly cursors: Cursors;
   readonly newId: NewId;
+  /** Those of hands whose session rests; none without hands. */
+  readonly liveOutputs?: LiveOutputs | undefined;
   /** Bytes of contents that a workspace may have, each counted once; without it there is no end. */
   readonly filesBytesMax?: number | undefined;
 }
 
 export function createFiles(options: FilesOptions): Files {
-  const { store, clock, newId, filesBytesMax: bytesMax } = options;
+  const { store, clock, newId, filesBytesMax: bytesMax, liveOutputs } = options;
+  const idleOutputs = liveOutputs && new IdleOutputs({ store, liveOutputs, newId });
   return {
     upload: async (tx, { workspaceId }, upload) => {
       const record = uploadedFile(upload, { workspaceId, id: newId(idPrefixes.file), now: tx.now });
@@ -91,7 +96,12 @@ export function createFiles(options: FilesOptions): Files {
       if (bytes === undefined) throw new Error(`the content of file ${id} is missing`);
       return { file: fileOf(record), bytes };
     },
-    list: (workspaceId, query) => listFiles(options, workspaceId, query),
+    list: async (workspaceId, query) => {
+      const { scope_id: sessionId } = query;
+      const isFirstPage = sessionId !== undefined && query.page === undefined;
+      if (isFirstPage) await idleOutputs?.record({ workspaceId, sessionId });
+      return await listFiles(options, workspaceId, query);
+    },
     delete: async (tx, { workspaceId }, id) => {
       const file = await getFile(tx.files, workspaceId, id);
       if (file.session_id !== null && file.output_path === null) {

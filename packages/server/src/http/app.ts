@@ -24,6 +24,7 @@ import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Checkpoints } from "../core/ports/checkpoints.ts";
 import type { Clock } from "../core/ports/clock.ts";
+import type { LiveOutputs } from "../core/ports/hands.ts";
 import type { Egress } from "../core/ports/egress.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
@@ -66,6 +67,8 @@ export interface AppDeps {
   readonly models: Models;
   readonly prices: PriceList;
   readonly checkpoints: Checkpoints;
+  /** Of sandboxes whose session rests; none without hands. */
+  readonly liveOutputs?: LiveOutputs | undefined;
   /** What new sessions' sandboxes get of the network that their environment names; all unless given. */
   readonly networkSetting?: NetworkSetting | undefined;
   /** See `ReplayOptions`. */

@@ -2,7 +2,7 @@ import { LeaseLostError, StoreUnavailableError } from "../core/errors.ts";
 import type { OutputFile } from "../core/ports/hands.ts";
 import type { Claim, SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
-import { mimeTypeOf } from "../lib/mime-type.ts";
+import { outputRecord } from "../core/files/output-record.ts";
 import type { DriveDeps } from "./deps.ts";
 
 /** Paths whose newest place is remembered: many more than are found within any race. */
@@ -30,21 +30,10 @@ export class SessionOutputs {
     session: SessionRecord,
     outputs: readonly OutputFile[],
   ): Promise<void> {
-    for (const { path, sha256, size_bytes, found } of outputs) {
-      if (!this.#isNewest(path, found)) continue;
-      await tx.files.putOutput({
-        workspace_id: session.workspace_id,
-        id: this.#deps.newId("file"),
-        filename: path,
-        mime_type: mimeTypeOf(path),
-        size_bytes,
-        sha256,
-        created_at: tx.now,
-        expires_at: null,
-        session_id: session.id,
-        downloadable: true,
-        output_path: path,
-      });
+    for (const output of outputs) {
+      if (!this.#isNewest(output.path, output.found)) continue;
+      const id = this.#deps.newId("file");
+      await tx.files.putOutput(outputRecord(output, { id, session, now: tx.now }));
     }
   }
 

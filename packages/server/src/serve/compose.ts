@@ -108,6 +108,7 @@ export async function compose(
       ...uploads,
       ...known.toShow,
       checkpoints: hands,
+      liveOutputs: hands,
       askModel: (asked, signal) => askModel(deps, asked, signal),
       log,
       shutdown: shutdown.signal,

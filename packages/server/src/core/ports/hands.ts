@@ -317,6 +317,15 @@ export interface Hands {
   dispose(handId: string): Promise<boolean>;
 }
 
+/** The outputs of hands that no call looks after. */
+export interface LiveOutputs extends Pick<Hands, "settleOutputs"> {
+  /**
+   * The outputs of a hand that are not committed. Looked for anew if it has a sandbox that lives; makes none
+   * and starts no hands. Gives what there is after some seconds. Never rejects.
+   */
+  lookAtOutputs(hand: HandOfSession, signal: AbortSignal): Promise<readonly OutputFile[]>;
+}
+
 /** No process that owns hands can be reached or started. The message says why and what to do. */
 export class HandsUnavailableError extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {

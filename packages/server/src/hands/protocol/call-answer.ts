@@ -13,7 +13,9 @@ export function readCallAnswer(answer: HandsAnswer): {
 } {
   if (answer.status !== 200) return { outcome: refusalOf(answer), outputs: [] };
   const call = CallAnswer.parse(answer.body);
-  return call.state === "done" ? { outcome: call.outcome, outputs: [] } : call;
+  return call.state === "done"
+    ? { outcome: call.outcome, outputs: [] }
+    : { outputs: call.outputs ?? [] };
 }
 
 function refusalOf({ status, body }: HandsAnswer): CallOutcome {

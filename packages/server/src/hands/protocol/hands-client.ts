@@ -8,6 +8,7 @@ import {
   type Hands,
   type HandsBoot,
   HandsUnavailableError,
+  type LiveOutputs,
   type OutputFile,
   type TakeOutputs,
 } from "../../core/ports/hands.ts";
@@ -58,7 +59,7 @@ const TAKE_AGAIN = 5;
 const CHECKPOINT_MS = 5 * 60_000;
 
 /** The hands process of a data folder on this machine, found or started when first needed. */
-export class LocalHands implements Hands, Checkpoints {
+export class LocalHands implements Hands, Checkpoints, LiveOutputs {
   readonly #options: LocalHandsOptions;
   readonly #finder: HandsFinder;
   readonly #closed = new AbortController();
@@ -113,22 +114,32 @@ export class LocalHands implements Hands, Checkpoints {
   }
 
   async collectOutputs(
-    { handId, workspaceId, recipe }: HandOfSession,
+    hand: HandOfSession,
     signal: AbortSignal,
+  ): Promise<readonly OutputFile[]> {
+    return await this.#outputsOf(hand, this.#finder.find(), { signal, query: "" });
+  }
+
+  async lookAtOutputs(hand: HandOfSession, signal: AbortSignal): Promise<readonly OutputFile[]> {
+    return await this.#outputsOf(hand, this.#finder.findRunning(), { signal, query: "?live=1" });
+  }
+
+  async #outputsOf(
+    { handId, workspaceId, recipe }: HandOfSession,
+    found: Promise<HandsConnection | undefined>,
+    { signal, query }: { signal: AbortSignal; query: string },
   ): Promise<readonly OutputFile[]> {
     try {
       const stop = this.#stop(signal);
-      const connection = await unlessAborted(this.#finder.find(), stop, givenUp);
-      const { status, body } = await connection.send(
-        {
-          method: "POST",
-          path: outputsPath(handId),
-          body: { workspaceId, recipe },
-          silenceMs: COLLECT_MS,
-        },
+      const connection = await unlessAborted(found, stop, givenUp);
+      if (connection === undefined) return [];
+      const path = `${outputsPath(handId)}${query}`;
+      const body = { workspaceId, recipe };
+      const { status, body: given } = await connection.send(
+        { method: "POST", path, body, silenceMs: COLLECT_MS },
         stop,
       );
-      return status === 200 ? OutputsAnswer.parse(body).outputs : [];
+      return status === 200 ? OutputsAnswer.parse(given).outputs : [];
     } catch (error) {
       if (isExpected(error)) return [];
       throw error;

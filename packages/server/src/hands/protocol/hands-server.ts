@@ -37,6 +37,8 @@ export interface HandsService {
   settleOutputs(handId: string, to: number): void;
   /** Undefined if no sandbox can be had to look for them. */
   collectOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[] | undefined>;
+  /** Looks for them in a sandbox that lives, if there is one, for some seconds. */
+  lookAtOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[]>;
   cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void;
   settle(callId: string): void;
   dispose(handId: string): Promise<void>;
@@ -82,7 +84,7 @@ export class HandsServer {
     [
       "POST",
       /^\/v1\/hands\/([^/]+)\/outputs$/,
-      (request, _url, id) => this.#collectOutputs(request, id),
+      (request, url, id) => this.#collectOutputs(request, url, id),
     ],
     [
       "DELETE",
@@ -210,9 +212,8 @@ export class HandsServer {
       return ok({ state: "done", outcome: { ...outcome, outputs } });
     }
     if (outcome) return ok({ state: "done", outcome });
-    const isTaker = outputsAfter !== undefined;
-    const outputs = isTaker ? this.#service.outputsOf(call.handId, outputsAfter) : [];
-    return ok({ state, outputs });
+    if (outputsAfter === undefined) return ok({ state });
+    return ok({ state, outputs: this.#service.outputsOf(call.handId, outputsAfter) });
   }
 
   #output(url: URL, callId: string): Answer {
@@ -246,10 +247,14 @@ export class HandsServer {
     return refuse(outcome.type === "refused" ? 409 : 503, outcome.type, outcome.message);
   }
 
-  async #collectOutputs(request: IncomingMessage, handId: string): Promise<Answer> {
+  async #collectOutputs(request: IncomingMessage, url: URL, handId: string): Promise<Answer> {
     const message = HandMessage.safeParse(await readJson(request));
     if (!message.success) return refuse(400, "invalid", message.error.message);
-    const outputs = await this.#service.collectOutputs({ ...message.data, handId });
+    const hand = { ...message.data, handId };
+    if (url.searchParams.has("live")) {
+      return ok({ outputs: await this.#service.lookAtOutputs(hand) });
+    }
+    const outputs = await this.#service.collectOutputs(hand);
     if (outputs !== undefined) return ok({ outputs });
     return refuse(503, "unavailable", "no sandbox can be had to look for outputs");
   }

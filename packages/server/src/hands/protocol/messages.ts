@@ -15,7 +15,7 @@ import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
  * | `GET /v1/calls/{id}/output?from=` | `OutputAnswer` |
  * | `POST /v1/calls/{id}/cancel`, a `CancelMessage` | 202, also for a call not yet sent |
  * | `DELETE /v1/calls/{id}` | 204: the result is committed and forgotten |
- * | `POST /v1/hands/{hand_id}/outputs`, a `HandMessage` | `OutputsAnswer`: looked for anew; 503 |
+ * | `POST /v1/hands/{hand_id}/outputs`, a `HandMessage` | `OutputsAnswer`: looked for anew; 503; with `live=1` only in a sandbox that lives, and for some seconds |
  * | `DELETE /v1/hands/{hand_id}/outputs?to=` | 204: outputs up to this place are committed |
  * | `DELETE /v1/hands/{hand_id}` | 204 when its sandbox and workspace are gone |
  * | `POST /v1/stop` | 202, then the process ends |
@@ -211,7 +211,7 @@ export const OutcomeMessage = z.discriminatedUnion("type", [
 
 export const BootAnswer = z.object({ installation_id: z.string(), boot: z.string() });
 export const CallAnswer = z.discriminatedUnion("state", [
-  z.object({ state: z.enum(["accepted", "running"]), outputs: Outputs }),
+  z.object({ state: z.enum(["accepted", "running"]), outputs: Outputs.exactOptional() }),
   z.object({ state: z.literal("done"), outcome: OutcomeMessage }),
 ]);
 export const OutputsAnswer = z.strictObject({ outputs: Outputs });

@@ -11,11 +11,14 @@ import type { OutputCollector } from "../outputs/output-collector.ts";
 import type { OutputLedger } from "../outputs/output-ledger.ts";
 import type { HandsService } from "../protocol/hands-server.ts";
 import type { CallRunner } from "./call-runner.ts";
+import { Deadline } from "./deadline.ts";
 import type { Report } from "./report.ts";
 import type { SandboxKeeper } from "./sandbox-keeper.ts";
 
 /** Making the sandbox, reading its files and storing them. */
 const CHECKPOINT_MS = 4 * 60_000;
+/** Somebody waits for the answer, and asks again. */
+const LOOK_MS = 3_000;
 
 export interface CallServiceOptions {
   readonly journal: CallJournal;
@@ -92,6 +95,17 @@ export class CallService implements HandsService {
   async collectOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[] | undefined> {
     const isCollected = await this.#options.runner.collectAnew(hand);
     return isCollected ? this.outputsOf(hand.handId) : undefined;
+  }
+
+  async lookAtOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[]> {
+    const { clock, collector, keeper } = this.#options;
+    const sandbox = keeper.live(hand.handId);
+    if (sandbox !== undefined) {
+      using deadline = new Deadline(clock, LOOK_MS);
+      // What it does not come to is taken by the next look.
+      await Promise.race([collector.collect(sandbox, hand, deadline.signal), deadline.passed]);
+    }
+    return this.outputsOf(hand.handId);
   }
 
   cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void {

@@ -47,7 +47,8 @@ interface Entry {
   readonly sandbox: Promise<Sandbox>;
   /** Aborts the making of it. */
   readonly abandon: AbortController;
-  ready: boolean;
+  /** The sandbox once it is ready. */
+  live: Sandbox | undefined;
   users: number;
   lastUsedMs: number;
   closing: Promise<void> | undefined;
@@ -88,7 +89,7 @@ export class SandboxKeeper {
       return this.#lease(request.handId, entry, sandbox);
     } catch (error) {
       this.#release(entry);
-      if (entry.users === 0 && !entry.ready) this.#closeLater(request.handId, entry);
+      if (entry.users === 0 && entry.live === undefined) this.#closeLater(request.handId, entry);
       throw error;
     }
   }
@@ -113,6 +114,12 @@ export class SandboxKeeper {
     await this.close(handId);
     this.#unnoticedDeaths.delete(handId);
     await this.#options.provider.dispose(handId);
+  }
+
+  /** The hand's sandbox if it is there already: to be looked at, which is no use that keeps it. */
+  live(handId: string): Sandbox | undefined {
+    const entry = this.#entries.get(handId);
+    return entry?.closing === undefined ? entry?.live : undefined;
   }
 
   /** Begins to end the sandboxes that no call used for too long. */
@@ -166,7 +173,7 @@ export class SandboxKeeper {
       made,
       sandbox: Promise.race([made, missed]),
       abandon,
-      ready: false,
+      live: undefined,
       users: 0,
       lastUsedMs: clock.now(),
       closing: undefined,
@@ -185,7 +192,7 @@ export class SandboxKeeper {
     });
     try {
       const sandbox = await entry.made;
-      entry.ready = true;
+      entry.live = sandbox;
       deadline[Symbol.dispose]();
       this.#died(handId, entry, await sandbox.closed);
     } catch (error) {
