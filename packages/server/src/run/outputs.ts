@@ -1,8 +1,8 @@
 import { LeaseLostError, StoreUnavailableError } from "../core/errors.ts";
+import { outputRecord } from "../core/files/output-record.ts";
 import type { OutputFile } from "../core/ports/hands.ts";
 import type { Claim, SessionRecord } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
-import { outputRecord } from "../core/files/output-record.ts";
 import type { DriveDeps } from "./deps.ts";
 
 /** Paths whose newest place is remembered: many more than are found within any race. */

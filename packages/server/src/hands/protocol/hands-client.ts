@@ -113,10 +113,7 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs {
     );
   }
 
-  async collectOutputs(
-    hand: HandOfSession,
-    signal: AbortSignal,
-  ): Promise<readonly OutputFile[]> {
+  async collectOutputs(hand: HandOfSession, signal: AbortSignal): Promise<readonly OutputFile[]> {
     return await this.#outputsOf(hand, this.#finder.find(), { signal, query: "" });
   }
 

@@ -14,6 +14,7 @@ import {
   HANDS_RUNNING_EXIT_CODE,
   type HandsFile,
   handsFilePath,
+  PROTOCOL_VERSION,
   processStart,
   readHandsFile,
   writeHandsFile,
@@ -28,7 +29,7 @@ test("publishes how to find it, for its owner only", async () => {
     pid_start: await processStart(child.pid ?? 0),
     address: { type: "socket", path: join(dataDir, "hands.sock") },
     token: expect.stringMatching(/^.{43}$/),
-    protocol: 2,
+    protocol: PROTOCOL_VERSION,
   });
   expect(await modeOf(handsFilePath(dataDir))).toBe(0o600);
   expect(await modeOf(join(dataDir, "hands.sock"))).toBe(0o600);
@@ -121,7 +122,10 @@ test("speaks only to those who have its token and its protocol", async () => {
   const { file } = await startHands({ dataDir });
   const port = file.address.type === "port" ? file.address.port : 0;
   const ask = async (path: string, init: RequestInit = {}) => {
-    const headers = { authorization: `Bearer ${file.token}`, "drover-hands-protocol": "2" };
+    const headers = {
+      authorization: `Bearer ${file.token}`,
+      "drover-hands-protocol": String(PROTOCOL_VERSION),
+    };
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       ...init,
       headers: { ...headers, ...(init.headers as Record<string, string>) },
@@ -202,7 +206,7 @@ test("stands what a broken client sends", async () => {
     "PUT /v1/calls/sevt_1 HTTP/1.1",
     "host: hands",
     `authorization: Bearer ${file.token}`,
-    "drover-hands-protocol: 2",
+    `drover-hands-protocol: ${PROTOCOL_VERSION}`,
     "content-length: 100",
     "",
     '{"half":',
