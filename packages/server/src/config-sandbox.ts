@@ -8,6 +8,7 @@ export interface SandboxLimitSettings {
   readonly processes: number;
   /** Of each process. */
   readonly openFiles: number;
+  readonly diskBytes?: number;
   readonly enforce: "required" | "where_possible";
 }
 
@@ -15,23 +16,26 @@ const MB = 1024 * 1024;
 
 export function sandboxLimits(settings: z.output<typeof Settings>): SandboxLimitSettings {
   const { DROVER_SANDBOX_MEMORY_MB: memory, DROVER_SANDBOX_CPUS: cpus } = settings;
+  const { DROVER_SANDBOX_DISK_MB: disk } = settings;
   return {
     ...(memory > 0 && { memoryBytes: memory * MB }),
     ...(cpus > 0 && { cpus }),
     processes: settings.DROVER_SANDBOX_PROCESSES,
     openFiles: settings.DROVER_SANDBOX_OPEN_FILES,
+    ...(disk > 0 && { diskBytes: disk * MB }),
     enforce: settings.DROVER_SANDBOX_ENFORCE,
   };
 }
 
 /** The settings as the environment has them, for a process that is to have the same. */
 export function sandboxLimitVariables(limits: SandboxLimitSettings): Record<string, string> {
-  const { memoryBytes = 0, cpus = 0, processes, openFiles, enforce } = limits;
+  const { memoryBytes = 0, cpus = 0, diskBytes = 0, processes, openFiles, enforce } = limits;
   return {
     DROVER_SANDBOX_MEMORY_MB: String(memoryBytes / MB),
     DROVER_SANDBOX_CPUS: String(cpus),
     DROVER_SANDBOX_PROCESSES: String(processes),
     DROVER_SANDBOX_OPEN_FILES: String(openFiles),
+    DROVER_SANDBOX_DISK_MB: String(diskBytes / MB),
     DROVER_SANDBOX_ENFORCE: enforce,
   };
 }

@@ -215,6 +215,14 @@ export const Settings = z.strictObject({
     .max(1_000_000)
     .default(4096)
     .describe("Files that each process in a sandbox may have open at a time."),
+  DROVER_SANDBOX_DISK_MB: z.coerce
+    .number()
+    .int()
+    .refine((mb) => mb === 0 || (mb >= 64 && mb <= 1_048_576), "must be 0, or 64 to 1048576")
+    .default(10_240)
+    .describe(
+      "Megabytes that all files of a session in `/workspace` and `/mnt/session/outputs` may have; `0` for no limit. For sessions that get their first sandbox from now on. See [limits](limits.md).",
+    ),
   DROVER_SANDBOX_ENFORCE: z
     .enum(["where_possible", "required"])
     .default("where_possible")

@@ -135,7 +135,7 @@ function limits(config: Config, capabilities: SandboxCapabilities): Finding[] {
 }
 
 function usage({ sandboxLimits }: Config, capabilities: SandboxCapabilities): Finding[] {
-  const { memoryBytes, cpus, processes, openFiles } = sandboxLimits;
+  const { memoryBytes, cpus, processes, openFiles, diskBytes } = sandboxLimits;
   const kinds: readonly (readonly [kind: string, limit: string | undefined, holds: boolean])[] = [
     [
       "memory",
@@ -145,7 +145,7 @@ function usage({ sandboxLimits }: Config, capabilities: SandboxCapabilities): Fi
     ["processor", cpus === undefined ? undefined : `${cpus}`, capabilities.cpuLimit],
     ["processes", `${processes}`, capabilities.processLimit],
     ["open files", `${openFiles}`, true],
-    ["disk", undefined, capabilities.diskLimit],
+    ["disk", diskBytes === undefined ? undefined : `${diskBytes / MB} MB`, capabilities.diskLimit],
   ];
   const holding = kinds.filter(([, value, holds]) => value !== undefined && holds);
   const failing = kinds.filter(([, value, holds]) => value !== undefined && !holds);

@@ -12,6 +12,7 @@ export const FAIL_POINTS = [
   "hands.call.before_admit",
   "hands.call.after_admit",
   "hands.call.before_provision",
+  "hands.provision.after_disk",
   "hands.provision.after_folder",
   "hands.skill.before_file",
   "hands.skill.after_extract",

@@ -15,6 +15,7 @@ test("hands with another way out, another search or other limits are others; the
     markOf({ DROVER_EGRESS_ALLOW: "10.0.0.0/8,mcp.internal" }),
     markOf({ DROVER_SANDBOX_NETWORK: "none" }),
     markOf({ DROVER_SANDBOX_MEMORY_MB: "512" }),
+    markOf({ DROVER_SANDBOX_DISK_MB: "512" }),
     markOf({ DROVER_SANDBOX_ENFORCE: "required" }),
     markOf(SEARCH),
     markOf({ ...SEARCH, DROVER_SEARCH_PROVIDER: "tavily" }),

@@ -1,3 +1,4 @@
+import type { SandboxFacts } from "../sandboxes/facts.ts";
 import type { LimitHit } from "../sandboxes/limits.ts";
 import type { ProviderName } from "../sandboxes/providers.ts";
 import type { EgressRecord, Recipe } from "./hands.ts";
@@ -118,7 +119,7 @@ export interface ExecResult {
   readonly spilled_bytes?: number;
   /**
    * Limits of the sandbox that were met while the command ran, or by what ran in it since the command
-   * before. Absent if none was.
+   * before; and full disks, as they are when it has ended. Absent if there is none.
    */
   readonly limits?: readonly LimitHit[];
 }
@@ -216,6 +217,8 @@ export interface Sandbox {
    * dead one. Empty without a network.
    */
   takeEgress(): readonly EgressRecord[];
+  /** What it was made as; undefined once it was told. */
+  takeFacts(): SandboxFacts | undefined;
   /** Ends it; resolves when all of its processes are gone. */
   close(): Promise<void>;
 }
@@ -244,10 +247,13 @@ export class SandboxGoneError extends Error {
 /** A file operation that the inside refused, such as `ENOENT`. */
 export class SandboxFileError extends Error {
   readonly code: string;
+  /** The limits for which it was refused, if it was for one. */
+  readonly limits: readonly LimitHit[];
 
-  constructor(code: string, message: string) {
+  constructor(code: string, message: string, limits: readonly LimitHit[] = []) {
     super(message);
     this.name = "SandboxFileError";
     this.code = code;
+    this.limits = limits;
   }
 }

@@ -14,6 +14,7 @@
 #   W token path chunk last                           (last=1 puts the file in place)
 #   S path                                            type size mtime_ms version
 #   L path limit                                      (path type size mtime_ms version)*
+#   D path                                            free_bytes free_files (of the file system it is in)
 # To the host: h hello, o output bytes, r result, e error (code, message).
 # `end` is exit, signal, killed (by K or C), full (more output than asked for) or lost (E only: the shell
 # has ended since the command before, so this one was not run; the next gets a new shell).
@@ -34,9 +35,11 @@ use constant {
 
 my %SYS =
   $Config{archname} =~ /^x86_64/
-  ? (prctl => 157, dup3 => 292, setsid => 112, prlimit64 => 302, statx => 332, exit_group => 231)
+  ? (prctl => 157, dup3 => 292, setsid => 112, prlimit64 => 302, statx => 332, exit_group => 231,
+    statfs => 137)
   : $Config{archname} =~ /^aarch64/
-  ? (prctl => 167, dup3 => 24, setsid => 157, prlimit64 => 261, statx => 291, exit_group => 94)
+  ? (prctl => 167, dup3 => 24, setsid => 157, prlimit64 => 261, statx => 291, exit_group => 94,
+    statfs => 43)
   : die "the processor $Config{archname} is not supported\n";
 my $PIDFD_OPEN  = 434;
 my $CLOSE_RANGE = 436;
@@ -189,6 +192,7 @@ sub handle {
   elsif ($op eq 'W') { write_file($id, @fields) }
   elsif ($op eq 'S') { stat_file($id, @fields) }
   elsif ($op eq 'L') { list_files($id, @fields) }
+  elsif ($op eq 'D') { measure_disk($id, @fields) }
   else               { fail($id, 'EINVAL', "unknown request $op") }
 }
 
@@ -617,4 +621,12 @@ sub list_files {
     }
   }
   send_frame($id, 'r', @found);
+}
+
+sub measure_disk {
+  my ($id, $path) = @_;
+  my $buffer = "\0" x 256;
+  return fail_errno($id, $path) if syscall($SYS{statfs}, "$path", $buffer) != 0;
+  my ($block, $free, $files) = unpack 'x8 Q x16 Q x8 Q', $buffer;
+  send_frame($id, 'r', $free * $block, $files);
 }

@@ -2,15 +2,18 @@
 # Becomes bubblewrap: prepares this process on the host, then execs.
 #
 #   launch.pl --parent PID [--group DIR]... [--exit FD]
-#     [--uid N --stage DIR --cover DIR [--bind NAME=PATH]...] -- BWRAP ARG...
+#     [--uid N --stage DIR --cover DIR [--bind NAME=PATH]... [--disk IMAGE --template FILE [--folder NAME]...]]
+#     -- BWRAP ARG...
 #
 # Open on arrival: 0-2 (the agent's stdio), 3 (seccomp filter), 4 (bwrap arguments), 5 (bwrap status).
 # With --group: goes into that control group before anything else, and so does all that it becomes and starts.
 # With --exit: this process gets a network of its own, whose only way out is served by the parent; FD is
 # Node's channel to it, which is closed before anything else is run (exit.pl).
 # With --uid (as root): binds each PATH to COVER/NAME in a private mount namespace, so that folders
-# below an untraversable one can be shown, and gives up root for good. bwrap run by kernel uid 0 would
-# be an escape (readable /etc/shadow, writable core_pattern), whatever uid the inside believes in.
+# below an untraversable one can be shown, and gives up root for good. With --disk, the folders NAME of the
+# file system in the file IMAGE are there too, at COVER/disk/NAME (disk.pl).
+# bwrap run by kernel uid 0 would be an escape (readable /etc/shadow, writable core_pattern), whatever uid
+# the inside believes in.
 use strict;
 use warnings;
 use Config;
@@ -22,9 +25,11 @@ use constant {
 
 my %SYS =
   $Config{archname} =~ /^x86_64/
-  ? (prctl => 157, mount => 165, unshare => 272, setgroups => 116, setresgid => 119, setresuid => 117)
+  ? (prctl => 157, mount => 165, unshare => 272, setgroups => 116, setresgid => 119, setresuid => 117,
+    fdatasync => 75)
   : $Config{archname} =~ /^aarch64/
-  ? (prctl => 167, mount => 40, unshare => 97, setgroups => 159, setresgid => 149, setresuid => 147)
+  ? (prctl => 167, mount => 40, unshare => 97, setgroups => 159, setresgid => 149, setresuid => 147,
+    fdatasync => 83)
   : fail("the processor $Config{archname} is not supported");
 my $CLOSE_RANGE = 436;
 
@@ -62,7 +67,7 @@ sub enter {
 }
 
 sub stage {
-  my ($stage, $cover, @binds) = @_;
+  my ($stage, $cover, $show_disk, @binds) = @_;
   sys('unshare', CLONE_NEWNS);
   mount_at('none', '/', '', MS_REC | MS_PRIVATE, '');
   mount_at('tmpfs', $stage, 'tmpfs', 0, 'mode=755,size=1m');
@@ -70,6 +75,10 @@ sub stage {
     my ($name, $path) = split /=/, $bind, 2;
     mkdir "$stage/$name", 0755 or fail("mkdir $stage/$name: $!");
     mount_at($path, "$stage/$name", '', MS_BIND, '');
+  }
+  if ($show_disk) {
+    mkdir "$stage/disk", 0755 or fail("mkdir $stage/disk: $!");
+    $show_disk->("$stage/disk");
   }
   # Covering comes last: the folders shown may themselves be below it.
   mount_at($stage, $cover, '', MS_MOVE, '');
@@ -82,15 +91,17 @@ sub become {
   sys('setresuid', $uid, $uid, $uid);
 }
 
-my (%option, @binds, @groups);
+my (%option, @binds, @groups, @folders);
 while (@ARGV) {
   my $name = shift @ARGV;
   last if $name eq '--';
   my $value = shift @ARGV;
-  $name =~ /^--(parent|group|exit|uid|stage|cover|bind)$/ && defined $value or fail("bad argument $name");
-  if    ($1 eq 'bind')  { push @binds,  $value }
-  elsif ($1 eq 'group') { push @groups, $value }
-  else                  { $option{$1} = $value }
+  $name =~ /^--(parent|group|exit|uid|stage|cover|bind|disk|template|folder)$/ && defined $value
+    or fail("bad argument $name");
+  if    ($1 eq 'bind')   { push @binds,   $value }
+  elsif ($1 eq 'group')  { push @groups,  $value }
+  elsif ($1 eq 'folder') { push @folders, $value }
+  else                   { $option{$1} = $value }
 }
 fail('no program to run') unless @ARGV && $option{parent};
 
@@ -110,9 +121,21 @@ delete @ENV{grep { /^NODE_CHANNEL_/ } keys %ENV};
 if (open my $score, '>', '/proc/self/oom_score_adj') { syswrite $score, '500'; close $score }
 if (defined $option{uid}) {
   $option{uid} =~ /^\d+$/ && $option{uid} >= 1000 or fail("uid $option{uid} is not one for a sandbox");
-  stage($option{stage}, $option{cover}, @binds) if defined $option{stage};
   # A number, not digits: syscall() would pass the address of a string.
-  become($option{uid} + 0);
+  my $uid = $option{uid} + 0;
+  my $show_disk;
+  if (defined $option{disk}) {
+    require "$directory/disk.pl";
+    $show_disk = sub {
+      DroverDisk::show_disk(
+        image => $option{disk}, template => $option{template} // fail('no template'),
+        target => $_[0], folders => \@folders, uid => $uid,
+        syscalls => \%SYS, fail => sub { fail("disk: $_[0]") },
+      );
+    };
+  }
+  stage($option{stage}, $option{cover}, $show_disk, @binds) if defined $option{stage};
+  become($uid);
 }
 fail('refusing to run bubblewrap as root') if $< == 0 || $> == 0;
 sys('prctl', PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -97,6 +97,10 @@ export class ScriptedSandbox implements Sandbox {
     return this.egress.splice(0);
   }
 
+  takeFacts(): undefined {
+    return undefined;
+  }
+
   async close(): Promise<void> {
     this.#death ??= "closed";
     await this.slowEnd;

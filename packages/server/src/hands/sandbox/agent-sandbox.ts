@@ -9,10 +9,13 @@ import {
   type RunResult,
   type Sandbox,
   SandboxFileError,
+  SandboxGoneError,
 } from "../../core/ports/sandbox.ts";
+import type { SandboxFacts } from "../../core/sandboxes/facts.ts";
 import type { LimitHit } from "../../core/sandboxes/limits.ts";
 import type { AgentConnection } from "./agent-connection.ts";
 import { type AgentFields, fieldsOf } from "./agent-fields.ts";
+import type { DiskRoom } from "./disk/disk-hits.ts";
 
 /** What the agent reads at a time. Larger pieces gain little and make its idle memory many megabytes. */
 const CHUNK_BYTES = 256 * 1024;
@@ -39,6 +42,9 @@ export interface AgentSandboxOptions {
   readonly takeEgress: () => readonly EgressRecord[];
   /** The limits that were met since this was asked the last time. */
   readonly takeLimitHits: () => readonly LimitHit[];
+  /** The limits on the disk that are met now; asks for what is left of the sandbox's own if it must. */
+  readonly diskHits: (measure: () => Promise<DiskRoom>) => Promise<readonly LimitHit[]>;
+  readonly facts: SandboxFacts;
 }
 
 /** A sandbox whose inside is `agent.pl`, however it was launched. */
@@ -51,6 +57,8 @@ export class AgentSandbox implements Sandbox {
   readonly showFiles: (recipe: Recipe) => Promise<void>;
   readonly takeEgress: () => readonly EgressRecord[];
   readonly #takeLimitHits: () => readonly LimitHit[];
+  readonly #diskHits: AgentSandboxOptions["diskHits"];
+  #facts: SandboxFacts | undefined;
   /** The end of the last command that was asked for. Never rejects. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -63,6 +71,8 @@ export class AgentSandbox implements Sandbox {
     this.showFiles = options.showFiles;
     this.takeEgress = options.takeEgress;
     this.#takeLimitHits = options.takeLimitHits;
+    this.#diskHits = options.diskHits;
+    this.#facts = options.facts;
   }
 
   async exec(
@@ -95,7 +105,7 @@ export class AgentSandbox implements Sandbox {
     });
     const stopped = await stoppedWhile(answer, timeoutMs, signal, () => this.#killAll());
     const fields = fieldsOf(await answer, this.#connection);
-    const limits = this.#takeLimitHits();
+    const limits = [...this.#takeLimitHits(), ...(await this.#fullDisks())];
     const end = fields.text();
     const code = fields.integer();
     return {
@@ -176,6 +186,15 @@ export class AgentSandbox implements Sandbox {
 
   async write(path: string, content: Uint8Array): Promise<void> {
     checkPath(path);
+    try {
+      await this.#write(path, content);
+    } catch (error) {
+      if (!(error instanceof SandboxFileError) || !NO_ROOM.has(error.code)) throw error;
+      throw new SandboxFileError(error.code, error.message, await this.#fullDisks());
+    }
+  }
+
+  async #write(path: string, content: Uint8Array): Promise<void> {
     const token = randomBytes(8).toString("hex");
     for (let at = 0; ; at += CHUNK_BYTES) {
       const isLast = at + CHUNK_BYTES >= content.byteLength;
@@ -205,8 +224,27 @@ export class AgentSandbox implements Sandbox {
     return found;
   }
 
+  takeFacts(): SandboxFacts | undefined {
+    const facts = this.#facts;
+    this.#facts = undefined;
+    return facts;
+  }
+
   async close(): Promise<void> {
     await this.#end();
+  }
+
+  /** A sandbox that dies meanwhile has answered all the same what it was asked before. */
+  async #fullDisks(): Promise<readonly LimitHit[]> {
+    try {
+      return await this.#diskHits(async () => {
+        const fields = await this.#ask("D", [KEPT_FOLDER]);
+        return { freeBytes: fields.integer(), freeFiles: fields.integer() };
+      });
+    } catch (error) {
+      if (error instanceof SandboxGoneError) return [];
+      throw error;
+    }
   }
 
   async #killAll(): Promise<void> {
@@ -224,6 +262,10 @@ const ENDS: ReadonlyMap<string, ExecResult["ended"]> = new Map([
   ["killed", "cancelled"],
   ["lost", "lost"],
 ]);
+
+/** Of the file system that is limited. */
+const KEPT_FOLDER = "/workspace";
+const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS"]);
 const ABSENT: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 const NO_OUTPUT = { stdout: new Uint8Array(), stderr: new Uint8Array() };
 

@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import type { z } from "zod";
 import { type Sandbox, SandboxFileError } from "../../core/ports/sandbox.ts";
+import { limitSentence } from "../../core/sandboxes/limits.ts";
 
 /** What a tool works with. */
 export interface ToolContext {
@@ -67,6 +68,7 @@ export async function refusalsOf<T>(tool: string, path: string, work: Promise<T>
     if (!(cause instanceof SandboxFileError)) throw cause;
     const reason = REASONS[cause.code];
     const message = reason === undefined ? cause.message : `${path}: ${reason}`;
-    throw new ToolError(`${tool}: ${message}`, { cause });
+    const said = [message, ...cause.limits.map(limitSentence)].join("; ");
+    throw new ToolError(`${tool}: ${said}`, { cause });
   }
 }

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Controller } from "../cgroups/cgroup-layout.ts";
 import { ControlGroups } from "../cgroups/control-groups.ts";
+import { SandboxDisks } from "../disk/sandbox-disks.ts";
 import { type BaseFolders, writeBase } from "../local/base-files.ts";
 import { handsFolderOf } from "../local/hand-folder.ts";
 import { planLimits } from "../local/plan-limits.ts";
@@ -41,6 +42,7 @@ export class BubblewrapLauncher implements SandboxLauncher {
   readonly #dataFolder: string;
   readonly #agentFolder: string;
   #prepared: Prepared | undefined;
+  #disks: Promise<SandboxDisks> | undefined;
 
   constructor(options: BubblewrapLauncherOptions) {
     this.#options = options;
@@ -53,6 +55,18 @@ export class BubblewrapLauncher implements SandboxLauncher {
 
   async prepare(): Promise<void> {
     this.#prepare();
+    await this.disks();
+  }
+
+  disks(): Promise<SandboxDisks> {
+    this.#disks ??= SandboxDisks.find({
+      folder: join(this.#dataFolder, "sandbox-base"),
+      diskBytes: this.#options.limits?.diskBytes,
+      isRoot: this.mode === "root",
+      perlPath: this.#perlPath,
+      launcher: this.#launcher,
+    });
+    return this.#disks;
   }
 
   can(controller: Controller): boolean {
@@ -67,24 +81,33 @@ export class BubblewrapLauncher implements SandboxLauncher {
     return endRecorded(record, deadlineMs);
   }
 
-  #plan({ folder, trees, uid, hasExit, limits }: LaunchRequest): Launch {
+  get #perlPath(): string {
+    return this.#options.perlPath ?? "/usr/bin/perl";
+  }
+
+  get #launcher(): string {
+    return join(this.#agentFolder, "launch.pl");
+  }
+
+  #plan({ folder, trees, uid, hasExit, limits, disk }: LaunchRequest): Launch {
     const prepared = this.#prepare();
     const launched = recordLaunch();
     const { group, inside } = planLimits(prepared.groups, launched.launch_id, limits);
     const record = group ? { ...launched, groups: group.folders } : launched;
-    const { launcherOptions, folders } = launcherPlan(uid, folder.stage, {
+    const shown = {
       workspace: folder.workspace,
       outputs: folder.outputs,
       spill: folder.spill,
       ...trees,
       ...prepared.base,
-    });
+    };
+    const { launcherOptions, folders } = launcherPlan(shown, { uid, stage: folder.stage, disk });
     return {
       group,
       handFolder: folder.path,
       record,
-      perlPath: this.#options.perlPath ?? "/usr/bin/perl",
-      launcher: join(this.#agentFolder, "launch.pl"),
+      perlPath: this.#perlPath,
+      launcher: this.#launcher,
       launcherOptions,
       bwrapPath: this.#options.bwrapPath ?? "/usr/bin/bwrap",
       bwrapArguments: bwrapArguments(folders, { hasExit, memoryBytes: inside.memoryBytes }),

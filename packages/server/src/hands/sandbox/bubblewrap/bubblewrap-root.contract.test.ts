@@ -1,10 +1,12 @@
 import { describe } from "vitest";
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
+import { testDisks } from "../../../core/ports/sandbox-disk.testsuite.ts";
 import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { testOutput } from "../../../core/ports/sandbox-output.testsuite.ts";
 import { testRunaways } from "../../../core/ports/sandbox-runaways.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
+import { openDiskWorld } from "./disk-world.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
 import { openLimitsWorld } from "./limits-world.testsuite.ts";
@@ -20,6 +22,7 @@ describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testOutput("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testRunaways("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testLimits("bubblewrap with a kernel uid for each hand", openLimitsWorld);
+  testDisks("bubblewrap with a kernel uid for each hand", openDiskWorld);
   testNetworks("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testEscapes("root", { type: "none" });
   testEscapes("root", { type: "unrestricted" });

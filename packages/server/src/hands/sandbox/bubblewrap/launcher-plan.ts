@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import { diskOptions, type HandDisk } from "../disk/sandbox-disks.ts";
 import type { ShownFolders } from "./bwrap-arguments.ts";
 
 /** A folder that exists on every system and that nothing of a sandbox comes from. */
@@ -12,25 +13,36 @@ export interface LauncherPlan {
   readonly folders: ShownFolders;
 }
 
+interface Shower {
+  readonly uid: number | undefined;
+  /** Of the hand's folder. */
+  readonly stage: string;
+  /** What the folders are in that can be written, if they are in one; then there is a uid. */
+  readonly disk: HandDisk | undefined;
+}
+
+const ON_DISK = ["workspace", "outputs", "spill"] as const;
+
 /**
  * With a uid, the folders are bound to a place that this uid can reach: the data folder may be below
  * one that it cannot, such as /root. Without, they are used where they are.
  */
-export function launcherPlan(
-  uid: number | undefined,
-  stage: string,
-  folders: ShownFolders,
-): LauncherPlan {
+export function launcherPlan(folders: ShownFolders, { uid, stage, disk }: Shower): LauncherPlan {
   if (uid === undefined) return { launcherOptions: [], folders };
   const cover = COVERABLE.find((folder) => existsSync(folder));
   if (cover === undefined) throw new SandboxUnavailableError("there is no folder /mnt");
-  const binds = Object.entries(folders).flatMap(([name, path]) => ["--bind", `${name}=${path}`]);
+  const onDisk: ReadonlySet<string> = new Set(disk && ON_DISK);
+  const binds = Object.entries(folders)
+    .filter(([name]) => !onDisk.has(name))
+    .flatMap(([name, path]) => ["--bind", `${name}=${path}`]);
+  const disks = disk ? diskOptions(disk, ON_DISK) : [];
+  const writable = disk ? `${cover}/disk` : cover;
   return {
-    launcherOptions: ["--uid", String(uid), "--stage", stage, "--cover", cover, ...binds],
+    launcherOptions: ["--uid", String(uid), "--stage", stage, "--cover", cover, ...binds, ...disks],
     folders: {
-      workspace: `${cover}/workspace`,
-      outputs: `${cover}/outputs`,
-      spill: `${cover}/spill`,
+      workspace: `${writable}/workspace`,
+      outputs: `${writable}/outputs`,
+      spill: `${writable}/spill`,
       uploads: `${cover}/uploads`,
       ...(folders.skills !== undefined && { skills: `${cover}/skills` }),
       etc: `${cover}/etc`,

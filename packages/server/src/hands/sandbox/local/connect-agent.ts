@@ -1,10 +1,13 @@
 import type { Recipe } from "../../../core/ports/hands.ts";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import type { SandboxFacts } from "../../../core/sandboxes/facts.ts";
 import { limitSentence } from "../../../core/sandboxes/limits.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
 import type { SandboxExit } from "../../egress/sandbox-exit.ts";
 import { AgentConnection } from "../agent-connection.ts";
 import { AgentSandbox } from "../agent-sandbox.ts";
+import { diskHits } from "../disk/disk-hits.ts";
+import type { HandDisk } from "../disk/sandbox-disks.ts";
 import { forgetRecord, saveRecord } from "./process-record.ts";
 import type { LaunchedSandbox } from "./sandbox-launcher.ts";
 
@@ -19,6 +22,9 @@ export interface ConnectOptions {
   /** See `Sandbox.showFiles`. */
   readonly showFiles: (recipe: Recipe) => Promise<void>;
   readonly answerMs: number;
+  readonly facts: SandboxFacts;
+  /** Its own file system, if it has one. */
+  readonly disk: HandDisk | undefined;
   readonly onWarning: ((message: string, error: unknown) => void) | undefined;
 }
 
@@ -58,11 +64,9 @@ export async function connectAgent(
   }
 }
 
-function wire(options: ConnectOptions): {
-  connection: AgentConnection;
-  sandbox: AgentSandbox;
-} {
-  const { handId, handFolder, process, exit, showFiles, answerMs, onWarning } = options;
+function wire(options: ConnectOptions): { connection: AgentConnection; sandbox: AgentSandbox } {
+  const { handId, handFolder, process, exit, showFiles, answerMs, onWarning, facts, disk } =
+    options;
   const warn = (what: string) => (error: unknown) => onWarning?.(what, error);
   let because: string | undefined;
   const connection = new AgentConnection(process.stdin, process.stdout, (why) => {
@@ -89,8 +93,9 @@ function wire(options: ConnectOptions): {
   const takeEgress = () => exit?.takeEgress() ?? [];
   const takeLimitHits = () => process.takeLimitHits();
   const sandbox = new AgentSandbox({
-    ...{ handId, connection, answerMs },
+    ...{ handId, connection, answerMs, facts },
     ...{ closed, end, showFiles, takeEgress, takeLimitHits },
+    diskHits: (measure) => diskHits({ diskBytes: disk?.bytes, handFolder }, measure),
   });
   return { connection, sandbox };
 }

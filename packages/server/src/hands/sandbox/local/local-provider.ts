@@ -17,6 +17,7 @@ import { SandboxExit } from "../../egress/sandbox-exit.ts";
 import { SkillCache } from "../../skills/skill-cache.ts";
 import type { AgentSandbox } from "../agent-sandbox.ts";
 import { requireLimits } from "../cgroups/require-limits.ts";
+import { requireDisk } from "../disk/require-disk.ts";
 import { connectAgent } from "./connect-agent.ts";
 import { checkHandId, HandFolder, handsFolderOf } from "./hand-folder.ts";
 import { HandTurns } from "./hand-turns.ts";
@@ -25,6 +26,7 @@ import { type MountSources, makeMountTrees, uploadsOf } from "./mount-trees.ts";
 import { hasTransparentEgress, probeBash } from "./probe-sandbox.ts";
 import { findRecord, forgetRecord, providerOf } from "./process-record.ts";
 import { removeFolder } from "./remove-folder.ts";
+import { sandboxFacts } from "./sandbox-facts.ts";
 import type { SandboxLauncher } from "./sandbox-launcher.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-layout.ts";
 
@@ -89,7 +91,7 @@ export class LocalProvider implements SandboxProvider {
       memoryLimit: launcher.can("memory"),
       cpuLimit: launcher.can("cpu"),
       processLimit: true,
-      diskLimit: false,
+      diskLimit: (await launcher.disks?.())?.can ?? false,
       transparentEgress:
         egress !== undefined && (await hasTransparentEgress(this, { name, onWarning }, signal)),
     };
@@ -145,7 +147,9 @@ export class LocalProvider implements SandboxProvider {
     const launcher = this.#launcherOf(recipe.provider);
     this.#makeHandsFolder();
     await launcher.prepare();
-    if (this.#options.enforce === "required") requireLimits(launcher, this.#limits);
+    const isRequired = this.#options.enforce === "required";
+    if (isRequired) requireLimits(launcher, this.#limits);
+    const disks = await launcher.disks?.();
     if (signal.aborted) {
       const message = "the making of the sandbox was given up";
       throw new SandboxUnavailableError(message, { cause: signal.reason });
@@ -153,6 +157,9 @@ export class LocalProvider implements SandboxProvider {
     const folder = new HandFolder(this.#handsFolder, handId);
     await this.#endLive(handId);
     await this.#endEarlier(folder.path);
+    const disk = disks?.of(folder);
+    if (isRequired) requireDisk(this.#limits, disk, disks);
+    failPoint("hands.provision.after_disk");
     folder.make();
     const uid = launcher.mode === "root" ? this.#uids.claim(handId, folder.writable) : undefined;
     if (uid === undefined) folder.checkOwner();
@@ -170,7 +177,7 @@ export class LocalProvider implements SandboxProvider {
     failPoint("hands.provision.after_folder");
     const process = await launcher.launch(
       {
-        ...{ handId, recipe, folder, trees, uid, limits: this.#limits },
+        ...{ handId, recipe, folder, trees, uid, disk, limits: this.#limits },
         hasExit: egress !== undefined,
       },
       signal,
@@ -183,6 +190,8 @@ export class LocalProvider implements SandboxProvider {
       process,
       showFiles: (next: Recipe) => uploads.show(uploadsOf(next)),
       exit: egress && listeners && new SandboxExit({ ...egress, listeners }),
+      facts: sandboxFacts({ launcher, disk, limits: this.#limits }),
+      disk,
       answerMs: this.#options.answerMs ?? ANSWER_MS,
       onWarning: this.#options.onWarning,
     };

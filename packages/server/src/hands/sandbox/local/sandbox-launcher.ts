@@ -5,6 +5,7 @@ import type { LimitHit } from "../../../core/sandboxes/limits.ts";
 import type { ProviderName } from "../../../core/sandboxes/providers.ts";
 import type { ExitListeners } from "../../egress/sandbox-exit.ts";
 import type { Controller } from "../cgroups/cgroup-layout.ts";
+import type { HandDisk, SandboxDisks } from "../disk/sandbox-disks.ts";
 import type { HandFolder } from "./hand-folder.ts";
 import type { LaunchRecord, ProcessRecord, SandboxRecord } from "./process-record.ts";
 import type { SandboxLimits } from "./sandbox-layout.ts";
@@ -29,6 +30,8 @@ export interface LaunchRequest {
   /** Whether it gets a network of which this process serves the only way out. */
   readonly hasExit: boolean;
   readonly limits: SandboxLimits;
+  /** What its writable folders are in, if the launcher has such disks and the hand has one. */
+  readonly disk: HandDisk | undefined;
 }
 
 /** A sandbox whose agent has been started and not yet been asked for anything. */
@@ -56,6 +59,8 @@ export interface SandboxLauncher {
   prepare(): Promise<void>;
   /** Whether it can limit the use of it here, for all processes of a sandbox together. */
   can(controller: Controller): boolean;
+  /** File systems of their own for hands; absent for a launcher that cannot show them. Never rejects. */
+  disks?(): Promise<SandboxDisks>;
   /**
    * Starts one. From before there is anything of it, the hand's folder has a record of it. Rejects with
    * `SandboxUnavailableError`, also on abort, with nothing left behind; where that cannot be proved, the
