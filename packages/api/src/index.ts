@@ -32,6 +32,7 @@ export * from "./problems.ts";
 export * from "./session-egress.ts";
 export * from "./session-forks.ts";
 export * from "./session-resources.ts";
+export * from "./session-sandbox.ts";
 export * from "./session-threads.ts";
 export * from "./sessions.ts";
 export * from "./skills.ts";

@@ -2,6 +2,7 @@ import { type Operation, object, page } from "../operation.ts";
 import { PageQuery } from "../pagination.ts";
 import { SessionEgress } from "../session-egress.ts";
 import { SessionForkParams, SessionImportQuery, SessionReplayParams } from "../session-forks.ts";
+import { SessionSandbox } from "../session-sandbox.ts";
 import { Session } from "../sessions.ts";
 
 export const sessionCopyOperations: readonly Operation[] = [
@@ -31,6 +32,12 @@ export const sessionCopyOperations: readonly Operation[] = [
     path: "/v1/drover/sessions/{session_id}/egress",
     query: PageQuery,
     answer: page(SessionEgress),
+  },
+  {
+    id: "drover.sessions.sandbox.retrieve",
+    method: "GET",
+    path: "/v1/drover/sessions/{session_id}/sandbox",
+    answer: object(SessionSandbox),
   },
   {
     id: "drover.sessions.import",

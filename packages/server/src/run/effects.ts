@@ -14,6 +14,7 @@ import {
   foreignUrlResult,
   interruptedResult,
   repositoryErrors,
+  sandboxDrafts,
   unavailableResult,
 } from "../core/harness/results.ts";
 import { type ModelLimits, roomOf } from "../core/harness/room.ts";
@@ -230,6 +231,7 @@ async function awaitCall(
       callResult(drafting, call, outcome),
       ...egressDrafts(drafting, call.callId, outcome),
       ...repositoryErrors(drafting, outcome),
+      ...sandboxDrafts(drafting, call.callId, outcome),
     ],
     outputs,
     committed: () => settle(call, outputs, deps),
@@ -256,6 +258,7 @@ async function cancelCall(
         : interruptedResult(drafting, call.callId),
       ...egressDrafts(drafting, call.callId, outcome),
       ...repositoryErrors(drafting, outcome),
+      ...sandboxDrafts(drafting, call.callId, outcome),
     ],
     outputs,
     committed: () => settle(call, outputs, deps),

@@ -125,6 +125,18 @@ export function repositoryErrors(drafting: Drafting, outcome: CallOutcome): read
   );
 }
 
+/** What its sandbox was made as, where the call was the first in there. */
+export function sandboxDrafts(
+  drafting: Drafting,
+  callId: string,
+  outcome: CallOutcome,
+): readonly EventDraft[] {
+  const facts = outcome.type === "result" ? outcome.sandbox : undefined;
+  if (facts === undefined) return [];
+  const stored = { public: {}, private: { call_id: callId, facts } };
+  return [draft(drafting, "drover.sandbox_started", stored)];
+}
+
 /** What the model found when it looked back. */
 export function lookedBackResult(
   drafting: Drafting,

@@ -1,4 +1,5 @@
 import type { PackageManager, ResultBlock } from "@drover/api";
+import type { SandboxFacts } from "../sandboxes/facts.ts";
 import type { ProviderName } from "../sandboxes/providers.ts";
 import type { ToolSettings } from "../tools/web-settings.ts";
 
@@ -252,6 +253,8 @@ export type CallOutcome =
       readonly outputs: readonly OutputFile[];
       /** Of the hand's sandbox, since its last result: also what ran between two calls. */
       readonly egress?: readonly EgressRecord[];
+      /** Of the call's sandbox; only with the first result from there. */
+      readonly sandbox?: SandboxFacts;
       /** What was found changed in the hand's memory stores; absent for nothing. */
       readonly memory?: MemoryReport;
       /** Repositories that could not be had when this was tried for the call. */

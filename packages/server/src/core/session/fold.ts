@@ -81,6 +81,7 @@ function foldControl(state: SessionState, draft: EventDraft, seq: number): Sessi
     case "drover.budget_set":
     case "drover.content_withheld":
     case "drover.egress":
+    case "drover.sandbox_started":
     case "drover.forked":
     case "agent.thread_context_compacted":
     case "drover.context_counted":

@@ -13,6 +13,7 @@ import type {
 } from "@drover/api";
 import type { EgressRecord } from "../ports/hands.ts";
 import type { ModelBlock, ModelOutcome, ModelUsage } from "../ports/model.ts";
+import type { SandboxFacts } from "../sandboxes/facts.ts";
 
 type Body<Params> = Omit<Params, "type">;
 /** An event as the contract shows it, without what the log adds. */
@@ -107,6 +108,11 @@ export interface EventBodies {
   "drover.egress": Entry<
     Empty,
     { readonly call_id: string; readonly records: readonly EgressRecord[] }
+  >;
+  /** What the sandbox was made as in which the call ran, if it was the first in there. */
+  "drover.sandbox_started": Entry<
+    Empty,
+    { readonly call_id: string; readonly facts: SandboxFacts }
   >;
   /** Everything before is a copy of another session's log; what was open there is closed behind it. */
   "drover.forked": Entry<Empty, ForkOrigin>;

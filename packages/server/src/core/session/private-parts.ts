@@ -1,4 +1,4 @@
-import { BudgetParams, EgressDecision } from "@drover/api";
+import { BudgetParams, EgressDecision, SandboxLimitFacts } from "@drover/api";
 import { z } from "zod";
 import type { EventType } from "./log-event.ts";
 
@@ -96,6 +96,14 @@ const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
     hands_boot: z.string(),
   }),
   "drover.egress": z.looseObject({ call_id: z.string(), records: z.array(EgressDecision) }),
+  "drover.sandbox_started": z.looseObject({
+    call_id: z.string(),
+    facts: z.looseObject({
+      provider: z.string(),
+      mode: z.enum(["root", "rootless"]),
+      limits: SandboxLimitFacts,
+    }),
+  }),
   "drover.forked": z.looseObject({
     session_id: z.string(),
     event_id: z.string().nullable(),

@@ -47,6 +47,7 @@ const KNOWN: Readonly<Record<EventType, true>> = {
   "drover.call_started": true,
   "drover.content_withheld": true,
   "drover.egress": true,
+  "drover.sandbox_started": true,
   "drover.forked": true,
   "drover.context_counted": true,
   "drover.retry_scheduled": true,

@@ -1,4 +1,4 @@
-import { ResultBlock, UserLocation } from "@drover/api";
+import { ResultBlock, SandboxLimitFacts, UserLocation } from "@drover/api";
 import { z } from "zod";
 import { REPOSITORY_PROBLEMS, UNSTORED_REASONS } from "../../core/ports/hands.ts";
 import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
@@ -95,6 +95,12 @@ const EgressMessage = z.strictObject({
   bytes_up: Size,
   bytes_down: Size,
   ms: Size,
+});
+
+const FactsMessage = z.strictObject({
+  provider: z.string().min(1).max(64),
+  mode: z.enum(["root", "rootless"]),
+  limits: SandboxLimitFacts,
 });
 
 /** A hand whose id is in the path. */
@@ -200,6 +206,7 @@ export const OutcomeMessage = z.discriminatedUnion("type", [
     is_error: z.boolean(),
     outputs: Outputs,
     egress: z.array(EgressMessage).max(EGRESS_RECORDS_MAX).exactOptional(),
+    sandbox: FactsMessage.exactOptional(),
     memory: MemoryReportMessage.exactOptional(),
     repositories: z.array(RepositoryProblemMessage).max(REPOSITORIES_MAX).exactOptional(),
     cancelled: z.boolean(),

@@ -157,7 +157,7 @@ export class CallRunner {
       failPoint("hands.call.after_exec");
       const outcome = await this.#conclude(ending, record, lease, deadline);
       failPoint("hands.call.after_outputs");
-      return withProblems(withEgress(outcome, lease.sandbox), problems);
+      return withProblems(withNews(outcome, lease.sandbox), problems);
     } finally {
       lease.release();
     }
@@ -296,9 +296,16 @@ function result(
   return { type: "result", content, is_error, outputs: [], cancelled: isCancelled };
 }
 
-function withEgress(outcome: CallOutcome, sandbox: Sandbox): CallOutcome {
+/** What there is to tell of the sandbox since the last result from there. */
+function withNews(outcome: CallOutcome, sandbox: Sandbox): CallOutcome {
+  if (outcome.type !== "result") return outcome;
   const egress = sandbox.takeEgress();
-  return outcome.type === "result" && egress.length > 0 ? { ...outcome, egress } : outcome;
+  const facts = sandbox.takeFacts();
+  return {
+    ...outcome,
+    ...(egress.length > 0 && { egress }),
+    ...(facts !== undefined && { sandbox: facts }),
+  };
 }
 
 /** Told to the model as well, which would look for them in vain. */
