@@ -76,8 +76,9 @@ export class SandboxKeeper {
   }
 
   /**
-   * The hand's sandbox, made if there is none, with the files of this recipe. Rejects with `SandboxUnavailableError`, also when the
-   * signal is aborted first: the making is given up when nobody waits for it any more.
+   * The hand's sandbox, made if there is none, with the files of this recipe. Rejects with
+   * `SandboxUnavailableError`, also when the signal is aborted first: the making is given up when nobody
+   * waits for it any more.
    */
   async acquire(request: ProvisionRequest, signal: AbortSignal): Promise<SandboxLease> {
     const entry = await this.#entryFor(request, signal);
