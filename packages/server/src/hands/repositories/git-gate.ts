@@ -11,10 +11,9 @@ const REFS_QUERY = "?service=git-upload-pack";
 const PACK = "/git-upload-pack";
 const BASE = new URL(GATE_URL).pathname;
 const REDIRECTS_MAX = 3;
-/** What git says of its requests; nothing else of them goes on. */
+/** What git says of its requests; nothing else of them goes on. Answers are to come as they are to be read. */
 const REQUEST_HEADERS = [
   "accept",
-  "accept-encoding",
   "content-encoding",
   "content-length",
   "content-type",
@@ -118,7 +117,8 @@ export class GitGate {
   #passedOn(response: IncomingMessage, kind: "advertisement" | "result"): GateAnswer {
     const { statusCode: status = 0, headers } = response;
     const expected = `application/x-git-upload-pack-${kind}`;
-    if (status !== 200 || headers["content-type"] !== expected) {
+    const [type] = (headers["content-type"] ?? "").split(";");
+    if (status !== 200 || type?.trim() !== expected) {
       // What else a server has to say is for nobody in a sandbox.
       response.destroy();
       this.#problem ??=
@@ -135,7 +135,8 @@ export class GitGate {
   }
 
   async *#counted(response: IncomingMessage): AsyncGenerator<Uint8Array> {
-    const secret = this.#options.token()?.reveal();
+    const token = this.#options.token();
+    const secret = token && Buffer.from(token.reveal());
     let tail: Buffer = Buffer.alloc(0);
     try {
       for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -147,7 +148,7 @@ export class GitGate {
         if (secret !== undefined) {
           const seen = Buffer.concat([tail, chunk]);
           if (seen.includes(secret)) throw new UpstreamError("the server sent the token back");
-          tail = Buffer.from(seen.subarray(Math.max(0, seen.byteLength - secret.length + 1)));
+          tail = Buffer.from(seen.subarray(Math.max(0, seen.byteLength - secret.byteLength + 1)));
         }
         yield chunk;
       }
