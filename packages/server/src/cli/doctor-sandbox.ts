@@ -36,6 +36,7 @@ export async function examineSandbox(config: Config, folder: string): Promise<Fi
     return [
       good("sandbox", `made, and a command run, in ${ms} ms`),
       ...(await tryToGetOut(sandbox, signal)),
+      repositories(await run(sandbox, "git --version 2>/dev/null", signal)),
       ...limits(config, await provider.capabilities(signal)),
     ];
   } catch (error) {
@@ -43,6 +44,12 @@ export async function examineSandbox(config: Config, folder: string): Promise<Fi
   } finally {
     await provider.dispose(request.handId);
   }
+}
+
+function repositories(said: string): Finding {
+  return said.startsWith("git version ")
+    ? good("git", `${said.trim().slice("git version ".length, 40)}, for sessions with repositories`)
+    : limit("git", "not there: repositories of sessions cannot be cloned until it is installed");
 }
 
 const RECIPE = {
