@@ -89,11 +89,13 @@ class Gathering {
     this.#count = count;
     const announcements = new LocalAnnouncements(() => undefined);
     this.#store = openSqliteStore({ dataFolder: folder, clock: systemClock, announcements });
+    const hands = new MemoryHands({ tools: {} });
     const deps: DriveDeps = {
       store: this.#store,
       model: this.model,
       announcements,
-      hands: new MemoryHands({ tools: {} }),
+      hands,
+      memoryCopies: hands,
       blobs: new MemoryBlobs(),
       findModel: () => undefined,
       clock: systemClock,

@@ -39,7 +39,10 @@ const PASSES: readonly (readonly [RegExp, number])[] = [
 
 export const POINTS: Readonly<Record<Target, readonly string[]>> = {
   serve: FAIL_POINTS.filter((name) => targetOf(name) === "serve"),
-  hands: FAIL_POINTS.filter((name) => targetOf(name) === "hands"),
+  // The sessions of the campaign have no memory stores: `test/system/memory.test.ts` dies at these.
+  hands: FAIL_POINTS.filter(
+    (name) => targetOf(name) === "hands" && !name.startsWith("hands.memory."),
+  ),
 };
 
 /** The points of the client of the hands are passed by the server. */

@@ -8,6 +8,7 @@ import {
 import { overriddenAgent, sessionAgent } from "../core/agents/session-agent.ts";
 import { type NetworkSetting, sandboxNetwork } from "../core/egress/sandbox-network.ts";
 import { InvalidRequestError, NotFoundError, NotImplementedError } from "../core/errors.ts";
+import { memoryMountsOf } from "../core/memory/mounts.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
@@ -82,7 +83,7 @@ export async function createSession(
     recipe: {
       provider: "bubblewrap",
       base: { type: "host" },
-      mounts: [...skillMounts, ...mounts],
+      mounts: [...skillMounts, ...mounts, ...memoryMountsOf(resources)],
       network: sandboxNetwork({
         setting: networkSetting,
         environment: environment.config,
@@ -97,7 +98,7 @@ export async function createSession(
   if (budget !== null) {
     await tx.events.appendReceipts(key, [budgetSet(newId("sevt"), session.thread_id, budget)]);
   }
-  const notes = unhonouredParts(resources, vaultIds).map((error) => errorDraft(session, error));
+  const notes = unhonouredParts(vaultIds).map((error) => errorDraft(session, error));
   if (notes.length > 0) await tx.events.appendReceipts(key, notes);
   await acceptInitial(tx, session, params.initial_events ?? []);
   return toSession(existing(await tx.sessions.find(key), key), tx.now);

@@ -4,6 +4,7 @@ import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Hands } from "../core/ports/hands.ts";
+import type { MemoryCopies } from "../core/ports/memory-copies.ts";
 import type { Model } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
@@ -17,6 +18,7 @@ export interface DriveDeps {
   /** Where the content of files is. */
   readonly blobs: Pick<Blobs, "get">;
   readonly hands: Hands;
+  readonly memoryCopies: MemoryCopies;
   readonly model: Model;
   /** What is known of a model: its limits, prices and abilities. */
   readonly findModel: FindModel;

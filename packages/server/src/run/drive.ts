@@ -2,14 +2,18 @@ import { LeaseLostError, StoreUnavailableError } from "../core/errors.ts";
 import { withinBudget } from "../core/harness/budget-gate.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import { deadRequestDrafts, giveUpDrafts } from "../core/harness/failure.ts";
+import { withMemoryNotes } from "../core/harness/memory-note.ts";
 import { nextActions } from "../core/harness/next-actions.ts";
 import type { Claim } from "../core/ports/sessions.ts";
+import type { StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft, LogEvent } from "../core/session/log-event.ts";
 import { threadState } from "../core/session/state.ts";
 import { type Decision, decide, isContested } from "./decide.ts";
 import type { DriveDeps } from "./deps.ts";
 import { type Effect, perform, type Settlement } from "./effects.ts";
 import { InFlight } from "./in-flight.ts";
+import { putMemories, type ReportedMemory } from "./memory.ts";
+import { MemoryOffers } from "./memory-offers.ts";
 import { SessionOutputs } from "./outputs.ts";
 import { ReportedUsage } from "./reported-usage.ts";
 import { SessionNews } from "./session-news.ts";
@@ -56,6 +60,7 @@ class SessionDriver {
   readonly #inFlight: InFlight;
   readonly #reported = new ReportedUsage();
   readonly #outputs: SessionOutputs;
+  readonly #memoryOffers = new MemoryOffers();
   /** Aborted when the drive is to stop. */
   #signal = new AbortController().signal;
 
@@ -148,6 +153,7 @@ class SessionDriver {
       deps: this.#deps,
       reported: this.#reported,
       outputs: this.#outputs,
+      memoryOffers: this.#memoryOffers,
     };
     this.#inFlight.reconcile(effects, (effect, signal) => perform(effect, context, signal));
     return isProgress;
@@ -194,15 +200,17 @@ class SessionDriver {
     const { drafts, status, totals } = decision;
     const checkpoint = this.#view.checkpoint();
     const outputs = settlements.flatMap((settlement) => settlement.outputs ?? []);
+    const memories = settlements.flatMap((settlement) => settlement.memory ?? []);
     const mustBeLast = isContested(state, drafts);
     return await this.#persist(() =>
       this.#deps.store.write(async (tx) => {
         if (mustBeLast && (await tx.sessions.lock(key))?.last_seq !== state.seq) return undefined;
         await this.#outputs.put(tx, this.#view.session, outputs);
+        const notes = await this.#putMemories(tx, memories);
         return await tx.events.append({
           ...key,
           epoch: this.#claim.epoch,
-          drafts,
+          drafts: withMemoryNotes(drafts, notes),
           status,
           totals,
           ...(checkpoint !== undefined && { checkpoint }),
@@ -220,6 +228,10 @@ class SessionDriver {
     const { sessionId, epoch } = this.#claim;
     const types = drafts.map(({ type }) => type);
     this.#deps.log.info({ session_id: sessionId, epoch, types }, "append refused");
+  }
+
+  async #putMemories(tx: StoreTransaction, memories: readonly ReportedMemory[]) {
+    return await putMemories(tx, this.#view.session, memories, this.#deps.newId);
   }
 
   async #tell(committed: (() => Promise<void>) | undefined): Promise<void> {

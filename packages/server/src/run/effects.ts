@@ -35,6 +35,8 @@ import type { DriveDeps } from "./deps.ts";
 import { isForeignUrl } from "./foreign-url.ts";
 import { judgeCalls } from "./judging.ts";
 import { lookBack } from "./look-back.ts";
+import type { ReportedMemory } from "./memory.ts";
+import type { MemoryOffers } from "./memory-offers.ts";
 import type { SessionOutputs } from "./outputs.ts";
 import { failedRequest, preparedRequest } from "./prepared-request.ts";
 import { createResponsePreview } from "./preview.ts";
@@ -51,6 +53,8 @@ export interface Settlement {
   readonly drafts: (state: SessionState, drafting: Drafting) => readonly EventDraft[];
   /** Files that the call left for the user; recorded in the same transaction. */
   readonly outputs?: readonly OutputFile[];
+  /** What the call changed in memory stores; stored in the same transaction. */
+  readonly memory?: ReportedMemory;
   /** Run once the drafts are committed. Never rejects. */
   readonly committed?: () => Promise<void>;
 }
@@ -61,6 +65,7 @@ export interface EffectContext {
   readonly deps: DriveDeps;
   readonly reported: ReportedUsage;
   readonly outputs: SessionOutputs;
+  readonly memoryOffers: MemoryOffers;
 }
 
 /**
@@ -217,8 +222,16 @@ async function awaitCall(
   context: EffectContext,
   signal: AbortSignal,
 ): Promise<Settlement> {
-  const { deps } = context;
+  const { deps, view } = context;
   const call = await handCall(effect, context);
+  if (call.settings === undefined) {
+    // What cannot be brought now is found out by the hands, which run nothing without it.
+    const problem = await context.memoryOffers.bring(view.session, call, deps, signal);
+    if (problem !== undefined) {
+      const fields = { session_id: view.session.id, call_id: call.callId, problem };
+      deps.log.error(fields, "memory stores were not brought to the hands");
+    }
+  }
   deps.failPoint("serve.execute.before");
   const { session } = context.view;
   const outcome = await deps.hands.execute(call, signal, (outputs) =>
@@ -234,6 +247,7 @@ async function awaitCall(
       ...sandboxDrafts(drafting, call.callId, outcome),
     ],
     outputs,
+    ...changedBy(call.callId, outcome),
     committed: () => settle(call, outputs, deps),
   };
 }
@@ -261,6 +275,7 @@ async function cancelCall(
       ...sandboxDrafts(drafting, call.callId, outcome),
     ],
     outputs,
+    ...changedBy(call.callId, outcome),
     committed: () => settle(call, outputs, deps),
   };
 }
@@ -287,6 +302,12 @@ async function settle(
 ): Promise<void> {
   if (outputs.length > 0) await hands.settleOutputs(call.handId, outputs);
   await hands.settle(call);
+}
+
+/** What a call changed in memory stores. */
+function changedBy(callId: string, outcome: CallOutcome): Pick<Settlement, "memory"> {
+  if (outcome.type !== "result" || outcome.memory === undefined) return {};
+  return { memory: { callId, report: outcome.memory } };
 }
 
 /** With the recipe as it is now: files that were added or taken out before are so for this call. */

@@ -76,6 +76,7 @@ export async function compose(
     store,
     blobs,
     hands,
+    memoryCopies: hands,
     ...known.toAsk,
     announcements,
     clock: systemClock,

@@ -106,6 +106,7 @@ export async function createBrainWorld(options: {
     store,
     blobs,
     hands,
+    memoryCopies: hands,
     model: new AnthropicModel({ baseUrl: api.url, apiKey: new Secret(api.apiKey) }),
     announcements,
     clock,

@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import { testSession } from "../../testing/session.ts";
 import type { Mount } from "../ports/hands.ts";
-import { fileLines, missingLines, repositoryLines, skillLines } from "./mounted-text.ts";
+import {
+  fileLines,
+  memoryLines,
+  missingLines,
+  repositoryLines,
+  skillLines,
+} from "./mounted-text.ts";
 import { systemBlocks } from "./system-prompt.ts";
 
 const skill = (name: string, description: string): Mount => ({
@@ -94,6 +100,39 @@ test("what is attached and not there is said to be so", () => {
     "- /mnt/memory/notes: the memory store Notes (read_only), which is not mounted. About all. Keep it short",
   ]);
   expect(missingLines(session)).toEqual([]);
+});
+
+test("a mounted memory store is told of with place, name, access and what it is for", () => {
+  const store = (name: string, fields: object = {}) => ({
+    type: "memory_store",
+    memory_store_id: `memstore_${name}`,
+    name,
+    description: "",
+    instructions: null,
+    access: "read_write",
+    mount_path: `/mnt/memory/${name}`,
+    ...fields,
+  });
+  const texts = { access: "read_only", description: "About\nall", instructions: "Keep\u2028short" };
+  const resources = [store("notes"), store("team", texts), store("old")];
+  const mounts = ["notes", "team"].map(
+    (name): Mount => ({
+      type: "memory_store",
+      mount_path: `/mnt/memory/${name}`,
+      memory_store_id: `memstore_${name}`,
+      access: "read_write",
+    }),
+  );
+  const session = { ...testSession({ mounts }), resources };
+  expect(memoryLines(session).slice(-2)).toEqual([
+    "- /mnt/memory/notes (notes; read and write)",
+    "- /mnt/memory/team (team; read-only): About all: Keep short",
+  ]);
+  // As sessions have it that are older than the mounting.
+  expect(missingLines(session).slice(1)).toEqual([
+    "- /mnt/memory/old: the memory store old (read_write), which is not mounted",
+  ]);
+  expect(memoryLines(testSession())).toEqual([]);
 });
 
 test("an agent without tools is told of nothing in a sandbox", () => {

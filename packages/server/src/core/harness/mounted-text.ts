@@ -5,6 +5,7 @@ import { oneLine } from "./one-line.ts";
 /** Files named one by one; the rest is counted. */
 const FILES_SHOWN_MAX = 100;
 const NAME_LENGTH_MAX = 255;
+const MEMORY_FOLDER_LENGTH = "/mnt/memory/".length;
 const DESCRIPTION_LENGTH_MAX = 1_024;
 const INSTRUCTIONS_LENGTH_MAX = 4_096;
 
@@ -67,9 +68,45 @@ function checkoutText(checkout: unknown): string {
   return "sha" in checkout ? `, commit ${oneLine(String(checkout.sha), NAME_LENGTH_MAX)}` : "";
 }
 
+/** Which memory stores there are and what they are for; no lines if there are none. */
+export function memoryLines(session: SessionRecord): readonly string[] {
+  const mounted = mountedPaths(session);
+  const stores = session.resources.filter(
+    ({ type, mount_path }) => type === "memory_store" && mounted.has(mount_path),
+  );
+  if (stores.length === 0) return [];
+  return [
+    "Memory stores are folders that outlast this session and may be shared with others: what you or",
+    "others wrote there in earlier sessions is there. Look at them when you begin a task. Keep there,",
+    "in files of text of at most 100 KB, what later sessions should know. Each change is stored when",
+    "its call ends; the call's result tells what could not be. Others' changes come before a call.",
+    ...stores.map(memoryLine),
+  ];
+}
+
+/** Name, description and instructions are the operator's or client's own, and get no more than a line. */
+function memoryLine(store: Resource): string {
+  const field = (name: string, max: number) => oneLine(String(store[name] ?? ""), max);
+  const access = store["access"] === "read_only" ? "read-only" : "read and write";
+  const texts = [
+    field("description", DESCRIPTION_LENGTH_MAX),
+    field("instructions", INSTRUCTIONS_LENGTH_MAX),
+  ].filter((text) => text !== "");
+  const path = field("mount_path", NAME_LENGTH_MAX + MEMORY_FOLDER_LENGTH);
+  return [`- ${path} (${field("name", NAME_LENGTH_MAX)}; ${access})`, ...texts].join(": ");
+}
+
+function mountedPaths({ recipe }: SessionRecord): ReadonlySet<unknown> {
+  const stores = recipe.mounts.filter((mount) => mount.type === "memory_store");
+  return new Set(stores.map((mount) => mount.mount_path));
+}
+
 /** What the session was made with and this version has no way to give it; no lines if that is nothing. */
 export function missingLines(session: SessionRecord): readonly string[] {
-  const missing = session.resources.flatMap(missingLine);
+  const mounted = mountedPaths(session);
+  const missing = session.resources
+    .filter(({ mount_path }) => !mounted.has(mount_path))
+    .flatMap(missingLine);
   if (missing.length === 0) return [];
   return ["The session was made with these, but they are not there in this version:", ...missing];
 }

@@ -3,7 +3,13 @@ import { unreachable } from "../errors.ts";
 import type { SandboxNetwork } from "../ports/hands.ts";
 import type { ModelBlock } from "../ports/model.ts";
 import type { SessionRecord } from "../ports/sessions.ts";
-import { fileLines, missingLines, repositoryLines, skillLines } from "./mounted-text.ts";
+import {
+  fileLines,
+  memoryLines,
+  missingLines,
+  repositoryLines,
+  skillLines,
+} from "./mounted-text.ts";
 
 /**
  * What the model is told besides the agent's own system prompt: where its tools run, what is there and
@@ -28,6 +34,7 @@ function sandboxText(session: SessionRecord): string {
     networkLine(session.recipe.network),
     ...fileLines(session),
     ...repositoryLines(session),
+    ...memoryLines(session),
     ...missingLines(session),
   ].join("\n");
 }

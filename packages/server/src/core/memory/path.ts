@@ -12,7 +12,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
 
 /** Rejects what is not a path, in a sentence that begins with the field. */
 export function assertPath(path: string, field: string): void {
-  const problem = problemOf(path);
+  const problem = pathProblem(path);
   if (problem !== undefined) throw new InvalidRequestError(`${field}: ${problem}`);
 }
 
@@ -39,7 +39,8 @@ export function folderBelow(folder: string, path: string): string | undefined {
   return slash === -1 ? undefined : path.slice(0, slash + 1);
 }
 
-function problemOf(path: string): string | undefined {
+/** Why it is not a path; undefined if it is one. */
+export function pathProblem(path: string): string | undefined {
   if (!path.startsWith("/")) return "must start with /";
   if (new TextEncoder().encode(path).length > memoryPathBytesMax) {
     return `must be at most ${memoryPathBytesMax} bytes of UTF-8`;

@@ -199,6 +199,17 @@ export interface Sandbox {
    * there.
    */
   write(path: string, content: Uint8Array): Promise<void>;
+  /**
+   * As `write`, if the file still has this version (null: if nothing is there), and else does nothing;
+   * whether it did. A symbolic link at the path is itself what is there. Permissions of the file that is
+   * replaced do not count.
+   */
+  writeIf(path: string, content: Uint8Array, version: string | null): Promise<boolean>;
+  /**
+   * Deletes what is no directory, if it still has this version, with the directories below `root` that
+   * are empty then; whether it did. True for what is not there.
+   */
+  removeIf(path: string, options: { version: string; root: string }): Promise<boolean>;
   /** Undefined if there is nothing at the path. Does not follow a final symbolic link. */
   stat(path: string): Promise<FileStat | undefined>;
   /**

@@ -11,11 +11,13 @@
 #   X output_max argument...                          end code stderr
 #   C request_id                                      (ends that X)
 #   R path offset limit                               size bytes
-#   W token path chunk last                           (last=1 puts the file in place)
+#   W token path chunk last [version]                 (last=1 puts the file in place)
+#   U path version root                               (deletes it, and empty folders above it)
 #   S path                                            type size mtime_ms version
 #   L path limit                                      (path type size mtime_ms version)*
 #   D path                                            free_bytes free_files (of the file system it is in)
 # To the host: h hello, o output bytes, r result, e error (code, message).
+# With a version, a file that has another one by then (or is there, for an empty version) answers ESTALE.
 # `end` is exit, signal, killed (by K or C), full (more output than asked for) or lost (E only: the shell
 # has ended since the command before, so this one was not run; the next gets a new shell).
 use strict;
@@ -190,6 +192,7 @@ sub handle {
   elsif ($op eq 'C') { end_run($fields[0], 'killed'); send_frame($id, 'r') }
   elsif ($op eq 'R') { read_file($id, @fields) }
   elsif ($op eq 'W') { write_file($id, @fields) }
+  elsif ($op eq 'U') { remove_file($id, @fields) }
   elsif ($op eq 'S') { stat_file($id, @fields) }
   elsif ($op eq 'L') { list_files($id, @fields) }
   elsif ($op eq 'D') { measure_disk($id, @fields) }
@@ -512,8 +515,8 @@ sub resolve_links {
 }
 
 sub write_file {
-  my ($id, $token, $path, $chunk, $last) = @_;
-  my $write = $writes{$token} // open_write($path);
+  my ($id, $token, $path, $chunk, $last, $version) = @_;
+  my $write = $writes{$token} // open_write($path, $version);
   return fail_errno($id, $path) unless $write;
   $writes{$token} = $write;
   while (length $chunk) {
@@ -525,6 +528,10 @@ sub write_file {
     substr $chunk, 0, $written, '';
   }
   return send_frame($id, 'r') unless $last;
+  if (defined $version && version_of($path) ne $version) {
+    drop_write($token);
+    return fail($id, 'ESTALE', "$path: is not as it was");
+  }
   if (!rename $write->{temporary}, $write->{target}) {
     fail_errno($id, $path);
     return drop_write($token);
@@ -554,14 +561,14 @@ sub remove_half_written {
 sub is_half_written { return $_[0] =~ m{(?:^|/)\.drover-write-\d+-\d+\z} }
 
 sub open_write {
-  my ($path) = @_;
+  my ($path, $version) = @_;
   if (keys %writes >= WRITES_MAX) { $! = 11; return undef }
-  my $target = resolve_links($path) // return undef;
-  my @stat = stat $target;
-  if (@stat && !S_ISREG($stat[2])) { $! = S_ISDIR($stat[2]) ? 21 : 22; return undef }
+  my $target = defined $version ? $path : resolve_links($path) // return undef;
+  my @stat = defined $version ? lstat $target : stat $target;
+  if (@stat && !S_ISREG($stat[2]) && !(defined $version && !S_ISDIR($stat[2]))) { $! = S_ISDIR($stat[2]) ? 21 : 22; return undef }
   make_parents($target) or return undef;
   # A file that may not be written is not replaced either.
-  if (@stat && !-w _) { $! = 13; return undef }
+  if (@stat && !defined $version && !-w _) { $! = 13; return undef }
   my $temporary = $target =~ s{[^/]*\z}{}r . '.drover-write-' . ++$write_count . '-' . int rand 1e9;
   my $note = STATE_DIR . "/.writing-$write_count-" . int rand 1e9;
   symlink $temporary, $note;
@@ -572,7 +579,7 @@ sub open_write {
     return undef;
   }
   else {
-    chmod $stat[2] & 07777, $file if @stat;
+    chmod $stat[2] & 07777, $file if @stat && S_ISREG($stat[2]);
     return { file => $file, temporary => $temporary, target => $target, note => $note };
   }
 }
@@ -594,6 +601,18 @@ sub describe {
     $type, $size, $modified * 1000 + int $modified_ns / 1e6,
     join '-', $inode, $size, "$modified.$modified_ns", "$changed.$changed_ns",
   );
+}
+
+# Empty where nothing is.
+sub version_of { (describe($_[0]))[3] // '' }
+
+sub remove_file {
+  my ($id, $path, $version, $root) = @_;
+  my $present = version_of($path);
+  return fail($id, 'ESTALE', "$path: is not as it was") if length $present && $present ne $version;
+  if (length $present) { unlink $path or return fail_errno($id, $path) }
+  while ($path =~ s{/[^/]+\z}{} && index($path, "$root/") == 0) { rmdir $path or last }
+  send_frame($id, 'r');
 }
 
 sub stat_file {

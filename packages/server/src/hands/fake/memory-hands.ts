@@ -7,9 +7,15 @@ import {
   type Hands,
   type HandsBoot,
   HandsUnavailableError,
+  type MemoryReport,
   type OutputFile,
   type TakeOutputs,
 } from "../../core/ports/hands.ts";
+import type {
+  MemoryCopies,
+  MemoryOffer,
+  MemoryOfferOutcome,
+} from "../../core/ports/memory-copies.ts";
 import { CallJournal, type RefusalReason } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import { OutputLedger } from "../outputs/output-ledger.ts";
@@ -21,6 +27,7 @@ export type MemoryToolAnswer =
       readonly content: readonly ResultBlock[];
       readonly is_error?: boolean;
       readonly egress?: readonly EgressRecord[];
+      readonly memory?: MemoryReport;
     };
 
 /**
@@ -63,13 +70,14 @@ interface Life {
  * the contract suite of `Hands`. The journal is the real one; there is no process, no sandbox and no
  * socket. Several brains may share one instance, as several servers share one hands process.
  */
-export class MemoryHands implements Hands {
+export class MemoryHands implements Hands, MemoryCopies {
   readonly #tools: Readonly<Record<string, MemoryTool>>;
   readonly #executions: Execution[] = [];
   readonly #settled: string[] = [];
   readonly #disposed: string[] = [];
   /** What is in each hand's outputs, by path. */
   readonly #folders = new Map<string, Map<string, LeftOutput>>();
+  readonly #offers: MemoryOffer[] = [];
   #boots = 0;
   #life: Life | undefined;
   #startable = true;
@@ -90,6 +98,11 @@ export class MemoryHands implements Hands {
 
   get disposedHands(): readonly string[] {
     return this.#disposed;
+  }
+
+  /** What was offered of memory stores, in order. */
+  get offers(): readonly MemoryOffer[] {
+    return this.#offers;
   }
 
   /** The boot that would answer now; undefined while none runs. */
@@ -162,6 +175,11 @@ export class MemoryHands implements Hands {
     this.#settled.push(call.callId);
   }
 
+  async offer(offer: MemoryOffer): Promise<MemoryOfferOutcome> {
+    this.#offers.push(structuredClone(offer));
+    return { type: "taken", missing: [] };
+  }
+
   async dispose(handId: string): Promise<boolean> {
     const life = this.#alive();
     if (!life) return false;
@@ -199,7 +217,12 @@ export class MemoryHands implements Hands {
       const answer = await tool(call, signal, (output) => this.#leave(life, call.handId, output));
       if (typeof answer === "string") return result([text(answer)], false);
       const outcome = result(answer.content, answer.is_error ?? false);
-      return answer.egress === undefined ? outcome : { ...outcome, egress: answer.egress };
+      const { egress, memory } = answer;
+      return {
+        ...outcome,
+        ...(egress !== undefined && { egress }),
+        ...(memory !== undefined && { memory }),
+      };
     } catch (error) {
       return result([text(error instanceof Error ? error.message : String(error))], true);
     }

@@ -77,6 +77,21 @@ export class ScriptedSandbox implements Sandbox {
     this.put(path, Buffer.from(content).toString());
   }
 
+  async writeIf(path: string, content: Uint8Array, version: string | null): Promise<boolean> {
+    this.#assertAlive();
+    if ((this.files.get(path)?.version ?? null) !== version) return false;
+    this.put(path, Buffer.from(content).toString());
+    return true;
+  }
+
+  async removeIf(path: string, { version }: { version: string }): Promise<boolean> {
+    this.#assertAlive();
+    const file = this.files.get(path);
+    if (file !== undefined && file.version !== version) return false;
+    this.files.delete(path);
+    return true;
+  }
+
   async stat(path: string): Promise<FileStat | undefined> {
     this.#assertAlive();
     const file = this.files.get(path);

@@ -124,6 +124,10 @@ export class CallJournal {
     if (record?.outcome) this.#drop(record);
   }
 
+  isDisposed(handId: string): boolean {
+    return this.#disposedHands.has(handId);
+  }
+
   /** Refuses whatever comes for the hand from now on; returns its calls that have not ended. */
   disposeHand(handId: string): readonly CallRecord[] {
     this.#disposedHands.delete(handId);

@@ -12,6 +12,11 @@ import {
   type OutputFile,
   type TakeOutputs,
 } from "../../core/ports/hands.ts";
+import type {
+  MemoryCopies,
+  MemoryOffer,
+  MemoryOfferOutcome,
+} from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
@@ -22,7 +27,7 @@ import {
   HandsConnectionError,
 } from "./hands-connection.ts";
 import { HandsFinder, type StartHands } from "./hands-finder.ts";
-import { CheckpointAnswer, OutputsAnswer, Refusal, WAIT_MS_MAX } from "./messages.ts";
+import { CheckpointAnswer, MemoryAnswer, OutputsAnswer, Refusal, WAIT_MS_MAX } from "./messages.ts";
 
 export interface LocalHandsOptions {
   readonly dataDir: string;
@@ -55,11 +60,13 @@ const DISPOSE_MS = 60_000;
 const COLLECT_MS = 2 * 60_000;
 /** The pause before outputs that could not be committed are asked for again: that of so many attempts. */
 const TAKE_AGAIN = 5;
+/** A call's files may have to be looked through first. */
+const OFFER_MS = 2 * 60_000;
 /** A little more than the hands take for it. */
 const CHECKPOINT_MS = 5 * 60_000;
 
 /** The hands process of a data folder on this machine, found or started when first needed. */
-export class LocalHands implements Hands, Checkpoints, LiveOutputs {
+export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies {
   readonly #options: LocalHandsOptions;
   readonly #finder: HandsFinder;
   readonly #closed = new AbortController();
@@ -194,6 +201,28 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs {
       if (status === 200) return { type: "taken", checkpoint: CheckpointAnswer.parse(body) };
       const message = Refusal.safeParse(body).data?.message ?? `status ${status} of the hands`;
       return { type: status === 409 ? "refused" : "unavailable", message };
+    } catch (error) {
+      if (isExpected(error)) return { type: "unavailable", message: messageOf(error) };
+      throw error;
+    }
+  }
+
+  async offer(
+    { handId, handsBoot, ...offer }: MemoryOffer,
+    signal: AbortSignal,
+  ): Promise<MemoryOfferOutcome> {
+    try {
+      const stop = this.#stop(signal);
+      const connection = await unlessAborted(this.#finder.find(), stop, givenUp);
+      if (connection.boot !== handsBoot) return { type: "unavailable", message: LOST_MESSAGE };
+      const path = `/v1/hands/${encodeURIComponent(handId)}/memory`;
+      const { status, body } = await connection.send(
+        { method: "PUT", path, body: offer, silenceMs: OFFER_MS },
+        stop,
+      );
+      if (status === 200) return { type: "taken", missing: MemoryAnswer.parse(body).missing };
+      const message = Refusal.safeParse(body).data?.message ?? `status ${status} of the hands`;
+      return { type: "unavailable", message };
     } catch (error) {
       if (isExpected(error)) return { type: "unavailable", message: messageOf(error) };
       throw error;

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { HandCall, OutputFile } from "../../core/ports/hands.ts";
+import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { Admission } from "../journal/call-journal.ts";
@@ -12,6 +13,7 @@ import {
   CallMessage,
   CancelMessage,
   HandMessage,
+  MemoryMessage,
   OUTPUT_BYTES_MAX,
   PROTOCOL_HEADER,
   REQUEST_BYTES_MAX,
@@ -43,6 +45,10 @@ export interface HandsService {
   settle(callId: string): void;
   dispose(handId: string): Promise<void>;
   checkpoint(hand: ProvisionRequest): Promise<CheckpointOutcome>;
+  offerMemory(
+    handId: string,
+    offer: Pick<MemoryOffer, "acknowledged" | "stores" | "contents">,
+  ): Promise<readonly string[]>;
   requestStop(): void;
   /** A server spoke, with the right token. */
   heard(): void;
@@ -91,6 +97,7 @@ export class HandsServer {
       /^\/v1\/hands\/([^/]+)\/outputs$/,
       (_request, url, id) => this.#settleOutputs(url, id),
     ],
+    ["PUT", /^\/v1\/hands\/([^/]+)\/memory$/, (request, _url, id) => this.#memory(request, id)],
     ["POST", /^\/v1\/stop$/, () => this.#stop()],
   ];
 
@@ -237,6 +244,12 @@ export class HandsServer {
     this.#service.settle(callId);
     failPoint("hands.settle.after");
     return { status: 204 };
+  }
+
+  async #memory(request: IncomingMessage, handId: string): Promise<Answer> {
+    const message = MemoryMessage.safeParse(await readJson(request));
+    if (!message.success) return refuse(400, "invalid", message.error.message);
+    return ok({ missing: await this.#service.offerMemory(handId, message.data) });
   }
 
   async #checkpoint(request: IncomingMessage, handId: string): Promise<Answer> {

@@ -1,5 +1,6 @@
 import { ResultBlock, SandboxLimitFacts, UserLocation } from "@drover/api";
 import { z } from "zod";
+import { MEMORIES_MAX, MEMORY_STORES_MAX } from "../../core/memory/limits.ts";
 import { REPOSITORY_PROBLEMS, UNSTORED_REASONS } from "../../core/ports/hands.ts";
 import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
 
@@ -17,6 +18,7 @@ import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
  * | `DELETE /v1/calls/{id}` | 204: the result is committed and forgotten |
  * | `POST /v1/hands/{hand_id}/outputs`, a `HandMessage` | `OutputsAnswer`: looked for anew; 503; with `live=1` only in a sandbox that lives, and for some seconds |
  * | `DELETE /v1/hands/{hand_id}/outputs?to=` | 204: outputs up to this place are committed |
+ * | `PUT /v1/hands/{hand_id}/memory`, a `MemoryMessage` | `MemoryAnswer` |
  * | `DELETE /v1/hands/{hand_id}` | 204 when its sandbox and workspace are gone |
  * | `POST /v1/stop` | 202, then the process ends |
  *
@@ -37,7 +39,7 @@ export const OUTPUT_BYTES_MAX = 256 * 1024;
 /** Records of a call's egress; the rest is summed up in the last ones. */
 export const EGRESS_RECORDS_MAX = 256;
 /** Changes of memories in one result, and files named in it that cannot be stored. */
-const MEMORY_CHANGES_MAX = 4_000;
+export const MEMORY_CHANGES_MAX = 4_000;
 
 const Id = z.string().min(1).max(256);
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -169,6 +171,35 @@ export const CancelMessage = z.strictObject({ sessionId: Id, epoch: z.int().nonn
 
 const MemoryPath = z.string().min(1).max(4_096);
 const Sha256OrNothing = Sha256.nullable();
+
+/** The hand is in the path. See `MemoryOffer`. */
+export const MemoryMessage = z.strictObject({
+  acknowledged: z
+    .strictObject({
+      copy_id: Id,
+      seq: Size,
+      refused: z
+        .array(z.strictObject({ memory_store_id: Id, path: MemoryPath }))
+        .max(MEMORY_CHANGES_MAX),
+    })
+    .nullable(),
+  stores: z
+    .array(
+      z.strictObject({
+        memory_store_id: Id,
+        revision: Size,
+        entries: z
+          .array(z.strictObject({ path: MemoryPath, sha256: Sha256, size_bytes: Size }))
+          .max(MEMORIES_MAX),
+      }),
+    )
+    .max(MEMORY_STORES_MAX),
+  contents: z.array(z.string()).max(MEMORIES_MAX),
+});
+/** Hashes of the contents that the hands lack. */
+export const MemoryAnswer = z.strictObject({
+  missing: z.array(Sha256).max(MEMORIES_MAX * MEMORY_STORES_MAX),
+});
 
 const MemoryReportMessage = z.strictObject({
   copy_id: Id,

@@ -10,8 +10,10 @@ import {
 import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CallRecord } from "../journal/call-record.ts";
+import type { HandMemories } from "../memory/hand-memories.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
 import type { OutputWatch } from "../outputs/output-watch.ts";
+import { RESULT_BYTES_MAX } from "../protocol/messages.ts";
 import { Deadline, whenAborted } from "./deadline.ts";
 import type { Report } from "./report.ts";
 import type { SandboxKeeper, SandboxLease } from "./sandbox-keeper.ts";
@@ -58,6 +60,8 @@ export interface CallRunnerOptions {
   readonly collector: OutputCollector;
   readonly watch: OutputWatch;
   readonly runTool: RunTool;
+  /** The memory stores of hands; without it none is mounted. */
+  readonly memory?: Pick<HandMemories, "refresh" | "collect"> | undefined;
   /** By name, the tools for which no sandbox is made. */
   readonly outside: ReadonlyMap<string, RunOutside>;
   readonly clock: Clock;
@@ -151,11 +155,16 @@ export class CallRunner {
     const lease = await this.#options.keeper.acquire(call, stop);
     try {
       failPoint("hands.call.after_provision");
+      await this.#options.memory?.refresh(lease.sandbox, call, stop);
       const problems = (await this.#options.prepare?.(lease.sandbox, call, stop)) ?? [];
       failPoint("hands.call.before_exec");
       const ending = await this.#exec(lease, record, stop);
       failPoint("hands.call.after_exec");
-      const outcome = await this.#conclude(ending, record, lease, deadline);
+      const concluded = await this.#conclude(ending, record, lease, deadline);
+      const outcome =
+        ending.type === "answered"
+          ? await this.#withMemory(concluded, lease.sandbox, call)
+          : concluded;
       failPoint("hands.call.after_outputs");
       return withProblems(withNews(outcome, lease.sandbox), problems);
     } finally {
@@ -259,6 +268,18 @@ export class CallRunner {
     const { clock, limits, collector } = this.#options;
     using deadline = new Deadline(clock, limits.collectMs);
     await Promise.race([collector.collect(sandbox, hand, deadline.signal), deadline.passed]);
+  }
+
+  /** What the sandbox changed in memory stores, as far as a result has room for it. */
+  async #withMemory(outcome: CallOutcome, sandbox: Sandbox, call: HandCall): Promise<CallOutcome> {
+    const { clock, limits, memory } = this.#options;
+    if (outcome.type !== "result" || memory === undefined) return outcome;
+    using deadline = new Deadline(clock, limits.collectMs);
+    const used = JSON.stringify(outcome).length;
+    const room = Math.max(0, Math.floor((RESULT_BYTES_MAX - used) / 2));
+    const collected = memory.collect(sandbox, call, { room, signal: deadline.signal });
+    const report = await Promise.race([collected, deadline.passed.then(() => undefined)]);
+    return report === undefined ? outcome : { ...outcome, memory: report };
   }
 
   #ceilingMs({ name }: HandCall): number {

@@ -2,11 +2,13 @@ import type { Blobs } from "../../core/ports/blobs.ts";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HandCall, OutputFile } from "../../core/ports/hands.ts";
+import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { CheckpointError, takeCheckpoint } from "../checkpoints/take-checkpoint.ts";
 import type { Admission, CallJournal } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
+import type { HandMemories } from "../memory/hand-memories.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
 import type { OutputLedger } from "../outputs/output-ledger.ts";
 import type { HandsService } from "../protocol/hands-server.ts";
@@ -27,6 +29,7 @@ export interface CallServiceOptions {
   readonly collector: OutputCollector;
   readonly ledger: OutputLedger;
   readonly blobs: Pick<Blobs, "put">;
+  readonly memory: Pick<HandMemories, "offer" | "forget">;
   readonly clock: Clock;
   readonly report: Report;
   readonly onStopRequest: () => void;
@@ -125,7 +128,17 @@ export class CallService implements HandsService {
     await this.#options.onDispose?.(handId);
     await keeper.dispose(handId);
     collector.forget(handId);
+    this.#options.memory.forget(handId);
     failPoint("hands.dispose.after_close");
+  }
+
+  async offerMemory(
+    handId: string,
+    offer: Pick<MemoryOffer, "acknowledged" | "stores" | "contents">,
+  ): Promise<readonly string[]> {
+    // It would bring a folder back.
+    if (this.#options.journal.isDisposed(handId)) return [];
+    return await this.#options.memory.offer(handId, offer);
   }
 
   async checkpoint(hand: ProvisionRequest): Promise<CheckpointOutcome> {

@@ -9,6 +9,7 @@ import { acquireFileLock, type FileLock } from "../../lib/file-lock.ts";
 import { newId } from "../../lib/new-id.ts";
 import { OperatorError } from "../../lib/operator-error.ts";
 import { CallJournal } from "../journal/call-journal.ts";
+import { HandMemories } from "../memory/hand-memories.ts";
 import { OutputCollector } from "../outputs/output-collector.ts";
 import { OutputLedger } from "../outputs/output-ledger.ts";
 import { OUTPUT_WATCH_TIMES, OutputWatch } from "../outputs/output-watch.ts";
@@ -27,6 +28,7 @@ import {
   RepositoryKeeper,
   type RepositoryKeeperOptions,
 } from "../repositories/repository-keeper.ts";
+import { HandFolder, handsFolderOf } from "../sandbox/local/hand-folder.ts";
 import { type CallLimits, CallRunner, type RunOutside, type RunTool } from "./call-runner.ts";
 import { CallService } from "./call-service.ts";
 import { Deadline } from "./deadline.ts";
@@ -200,7 +202,11 @@ function assemble(
       ...adapters.repositories,
       ...{ provider, clock, report, limits: CLONE_LIMITS },
     });
-  const tools = { runTool, outside, prepare: repositories?.prepare.bind(repositories) };
+  const memory = new HandMemories({
+    handFolder: (handId) => new HandFolder(handsFolderOf(options.dataDir), handId).path,
+    report,
+  });
+  const tools = { memory, runTool, outside, prepare: repositories?.prepare.bind(repositories) };
   const runner = new CallRunner({
     keeper,
     collector,
@@ -221,6 +227,7 @@ function assemble(
     collector,
     ledger,
     blobs,
+    memory,
     clock,
     report,
     onStopRequest,

@@ -185,21 +185,38 @@ export class AgentSandbox implements Sandbox {
   }
 
   async write(path: string, content: Uint8Array): Promise<void> {
+    await this.#write(path, content, []);
+  }
+
+  async writeIf(path: string, content: Uint8Array, version: string | null): Promise<boolean> {
+    return await unlessStale(this.#write(path, content, [version ?? ""]));
+  }
+
+  async removeIf(
+    path: string,
+    { version, root }: { version: string; root: string },
+  ): Promise<boolean> {
+    checkPath(path);
+    checkPath(root);
+    return await unlessStale(this.#ask("U", [path, version, root]));
+  }
+
+  async #write(path: string, content: Uint8Array, condition: readonly string[]): Promise<void> {
     checkPath(path);
     try {
-      await this.#write(path, content);
+      await this.#send(path, content, condition);
     } catch (error) {
       if (!(error instanceof SandboxFileError) || !NO_ROOM.has(error.code)) throw error;
       throw new SandboxFileError(error.code, error.message, await this.#fullDisks());
     }
   }
 
-  async #write(path: string, content: Uint8Array): Promise<void> {
+  async #send(path: string, content: Uint8Array, condition: readonly string[]): Promise<void> {
     const token = randomBytes(8).toString("hex");
     for (let at = 0; ; at += CHUNK_BYTES) {
       const isLast = at + CHUNK_BYTES >= content.byteLength;
       const chunk = content.subarray(at, at + CHUNK_BYTES);
-      await this.#ask("W", [token, path, chunk, isLast ? 1 : 0]);
+      await this.#ask("W", [token, path, chunk, isLast ? 1 : 0, ...condition]);
       if (isLast) return;
     }
   }
@@ -267,7 +284,19 @@ const ENDS: ReadonlyMap<string, ExecResult["ended"]> = new Map([
 const KEPT_FOLDER = "/workspace";
 const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS"]);
 const ABSENT: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
+/** What the agent answers where the file is not as it was to be. */
+const STALE = "ESTALE";
 const NO_OUTPUT = { stdout: new Uint8Array(), stderr: new Uint8Array() };
+
+async function unlessStale(done: Promise<unknown>): Promise<boolean> {
+  try {
+    await done;
+    return true;
+  } catch (error) {
+    if (error instanceof SandboxFileError && error.code === STALE) return false;
+    throw error;
+  }
+}
 
 /** True if the signal is aborted before the promise, which never rejects, resolves. */
 async function abortedBefore(promise: Promise<unknown>, signal: AbortSignal): Promise<boolean> {

@@ -10,6 +10,7 @@ import { openDiskWorld } from "./disk-world.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
 import { openLimitsWorld } from "./limits-world.testsuite.ts";
+import { testMemory } from "./memory.testsuite.ts";
 import { testSkills } from "./skills.testsuite.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
 
@@ -29,4 +30,5 @@ describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testCrashes("root");
   testLaunches("root");
   testSkills("root");
+  testMemory("root");
 });

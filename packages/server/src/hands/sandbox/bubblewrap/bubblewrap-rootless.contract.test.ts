@@ -9,6 +9,7 @@ import { openDiskWorld } from "./disk-world.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
 import { openLimitsWorld } from "./limits-world.testsuite.ts";
+import { testMemory } from "./memory.testsuite.ts";
 import { testSkills } from "./skills.testsuite.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
 
@@ -33,3 +34,4 @@ testEscapes("rootless", { type: "unrestricted" });
 testCrashes("rootless");
 testLaunches("rootless");
 testSkills("rootless");
+testMemory("rootless");

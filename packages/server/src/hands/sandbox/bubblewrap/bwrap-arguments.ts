@@ -49,6 +49,9 @@ export function bwrapArguments(
     ...["--bind", folders.spill, "/mnt/session/.spill"],
     ...["--ro-bind", folders.uploads, UPLOADS_FOLDER],
     ...(folders.skills === undefined ? [] : ["--ro-bind", folders.skills, SKILLS_FOLDER]),
+    ...(folders.memory ?? []).flatMap(({ mount_path, folder, isWritable }) => [
+      ...[isWritable ? "--bind" : "--ro-bind", folder, mount_path],
+    ]),
     // Both are in memory, and writable unless said otherwise.
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--chdir", "/workspace"],

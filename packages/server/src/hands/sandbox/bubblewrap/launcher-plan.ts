@@ -32,9 +32,12 @@ export function launcherPlan(folders: ShownFolders, { uid, stage, disk }: Shower
   const cover = COVERABLE.find((folder) => existsSync(folder));
   if (cover === undefined) throw new SandboxUnavailableError("there is no folder /mnt");
   const onDisk: ReadonlySet<string> = new Set(disk && ON_DISK);
-  const binds = Object.entries(folders)
-    .filter(([name]) => !onDisk.has(name))
-    .flatMap(([name, path]) => ["--bind", `${name}=${path}`]);
+  const { memory = [], ...named } = folders;
+  const places = [
+    ...Object.entries(named).filter(([name]) => !onDisk.has(name)),
+    ...memory.map(({ folder }, index) => [`memory-${index}`, folder] as const),
+  ];
+  const binds = places.flatMap(([name, path]) => ["--bind", `${name}=${path}`]);
   const disks = disk ? diskOptions(disk, ON_DISK) : [];
   const writable = disk ? `${cover}/disk` : cover;
   return {
@@ -45,6 +48,7 @@ export function launcherPlan(folders: ShownFolders, { uid, stage, disk }: Shower
       spill: `${writable}/spill`,
       uploads: `${cover}/uploads`,
       ...(folders.skills !== undefined && { skills: `${cover}/skills` }),
+      memory: memory.map((each, index) => ({ ...each, folder: `${cover}/memory-${index}` })),
       etc: `${cover}/etc`,
       agent: `${cover}/agent`,
     },

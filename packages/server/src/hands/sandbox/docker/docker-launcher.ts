@@ -189,6 +189,9 @@ export class DockerLauncher implements SandboxLauncher {
         shown(folder.spill, "/mnt/session/.spill", true),
         shown(trees.uploads, UPLOADS_FOLDER),
         ...(trees.skills === undefined ? [] : [shown(trees.skills, SKILLS_FOLDER)]),
+        ...(trees.memory ?? []).map(({ folder: store, mount_path, isWritable }) =>
+          shown(store, mount_path, isWritable),
+        ),
       ],
       labels: {
         [INSTALLATION_LABEL]: prepared.installation,

@@ -6,7 +6,15 @@ const LINK = "2";
 
 /** Where something is bound or mounted; an engine makes what is missing, but not beside what is read-only. */
 const PLACES = [
-  ...["dev", "etc", "mnt", "mnt/session", "mnt/session/.spill", "mnt/session/outputs"],
+  ...[
+    "dev",
+    "etc",
+    "mnt",
+    "mnt/memory",
+    "mnt/session",
+    "mnt/session/.spill",
+    "mnt/session/outputs",
+  ],
   ...["mnt/session/uploads", "mnt/skills", "proc", "run", "sys", "tmp", "usr", "var", "var/tmp"],
   "workspace",
 ];

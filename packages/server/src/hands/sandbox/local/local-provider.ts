@@ -14,6 +14,12 @@ import { restoreCheckpoint } from "../../checkpoints/restore-checkpoint.ts";
 import { exitOptions, type ProviderEgress } from "../../egress/exit-options.ts";
 import { HandLedgers } from "../../egress/hand-ledgers.ts";
 import { SandboxExit } from "../../egress/sandbox-exit.ts";
+import {
+  copyFolder,
+  makeMemoryFolders,
+  memoryMounts,
+  writableOf,
+} from "../../memory/copy-folder.ts";
 import { SkillCache } from "../../skills/skill-cache.ts";
 import type { AgentSandbox } from "../agent-sandbox.ts";
 import { requireLimits } from "../cgroups/require-limits.ts";
@@ -137,7 +143,7 @@ export class LocalProvider implements SandboxProvider {
       if (!existsSync(folder.path)) return;
       await this.#endEarlier(folder.path);
       const uid = ownerOf(folder.workspace);
-      await removeFolder(folder.path, folder.writable);
+      await removeFolder(folder.path, [...folder.writable, copyFolder(folder.path).path]);
       if (uid !== undefined) this.#uids.release(uid);
     });
   }
@@ -161,7 +167,9 @@ export class LocalProvider implements SandboxProvider {
     if (isRequired) requireDisk(this.#limits, disk, disks);
     failPoint("hands.provision.after_disk");
     folder.make();
-    const uid = launcher.mode === "root" ? this.#uids.claim(handId, folder.writable) : undefined;
+    const memory = makeMemoryFolders(folder.path, memoryMounts(recipe));
+    const writable = [...folder.writable, ...writableOf(memory)];
+    const uid = launcher.mode === "root" ? this.#uids.claim(handId, writable) : undefined;
     if (uid === undefined) folder.checkOwner();
     const place = { handFolder: folder.path, isForeign: uid !== undefined };
     const { blobPath, installedPath } = this.#options;
@@ -177,7 +185,7 @@ export class LocalProvider implements SandboxProvider {
     failPoint("hands.provision.after_folder");
     const process = await launcher.launch(
       {
-        ...{ handId, recipe, folder, trees, uid, disk, limits: this.#limits },
+        ...{ handId, recipe, folder, uid, disk, limits: this.#limits, trees: { ...trees, memory } },
         hasExit: egress !== undefined,
       },
       signal,

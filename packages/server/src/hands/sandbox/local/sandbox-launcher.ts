@@ -4,17 +4,20 @@ import type { Outfit } from "../../../core/ports/sandbox.ts";
 import type { LimitHit } from "../../../core/sandboxes/limits.ts";
 import type { ProviderName } from "../../../core/sandboxes/providers.ts";
 import type { ExitListeners } from "../../egress/sandbox-exit.ts";
+import type { MemoryFolder } from "../../memory/copy-folder.ts";
 import type { Controller } from "../cgroups/cgroup-layout.ts";
 import type { HandDisk, SandboxDisks } from "../disk/sandbox-disks.ts";
 import type { HandFolder } from "./hand-folder.ts";
 import type { LaunchRecord, ProcessRecord, SandboxRecord } from "./process-record.ts";
 import type { SandboxLimits } from "./sandbox-layout.ts";
 
-/** Folders of the host that hold what is mounted into a sandbox, shown read-only. */
+/** Folders of the host that hold what is mounted into a sandbox, shown read-only but for some memory. */
 export interface MountTrees {
   readonly uploads: string;
   /** Absent where there are none. */
   readonly skills?: string;
+  /** Memory stores; sandboxes may write those that say so. */
+  readonly memory?: readonly MemoryFolder[];
 }
 
 export interface LaunchRequest {
