@@ -9,6 +9,7 @@ export interface Plan {
   readonly appends: Sampling;
   readonly sandbox: Sampling;
   readonly manySandboxes: { readonly sandboxes: number };
+  readonly keptFiles: Sampling;
   readonly kill: Sampling;
   readonly wake: Sampling & { readonly pairs: number; readonly longEvents: number };
   readonly memory: { readonly sessions: number; readonly warmUp: number };
@@ -28,6 +29,7 @@ export const FULL: Plan = {
   appends: { warmUp: 20, samples: 200, budgetMs: 30_000 },
   sandbox: { warmUp: 5, samples: 200, budgetMs: 80_000 },
   manySandboxes: { sandboxes: 50 },
+  keptFiles: { warmUp: 1, samples: 5, budgetMs: 60_000 },
   kill: { warmUp: 2, samples: 200, budgetMs: 140_000 },
   // A sample is one start of the server, in which each pair is woken once.
   wake: { warmUp: 1, samples: 50, pairs: 4, longEvents: 100_000, budgetMs: 60_000 },
@@ -47,6 +49,7 @@ export const QUICK: Plan = {
   appends: { warmUp: 2, samples: 10, budgetMs: 5_000 },
   sandbox: { warmUp: 1, samples: 5, budgetMs: 10_000 },
   manySandboxes: { sandboxes: 10 },
+  keptFiles: { warmUp: 0, samples: 2, budgetMs: 30_000 },
   kill: { warmUp: 1, samples: 3, budgetMs: 10_000 },
   wake: { warmUp: 0, samples: 4, pairs: 2, longEvents: 100_000, budgetMs: 20_000 },
   memory: { sessions: 100, warmUp: 30 },

@@ -7,6 +7,7 @@ import { sample } from "../lib/sampling.ts";
 import { handsPid } from "../lib/server.ts";
 import { openSessions, runTurn, type Sessions } from "../lib/sessions.ts";
 import type { World } from "../lib/world.ts";
+import { measureKeptFiles } from "./kept-files.ts";
 
 /** Sandboxes that are left alive, to see what they take. */
 const KEPT = 20;
@@ -53,6 +54,7 @@ export async function measureSandbox(world: World): Promise<Section> {
       of(`warm \`${NAP}\`, over its own time`, ({ nap, ownNap }) => nap - ownNap, 10),
       of("· its own time: in a bash of this machine", ({ ownNap }) => ownNap),
       await memoryOf(server.data, kept),
+      ...(await measureKeptFiles(world, server.client, sessions)),
     ],
     notes: [
       "As the client sees it: from agent.tool_use on the stream to agent.tool_result, with the commit of the journal before the call and of the result after it. Each sandbox has its own way out to the network; the goal is the design's for those.",

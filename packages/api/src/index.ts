@@ -31,6 +31,7 @@ export * from "./permission-policies.ts";
 export * from "./problems.ts";
 export * from "./session-egress.ts";
 export * from "./session-forks.ts";
+export * from "./session-hands.ts";
 export * from "./session-resources.ts";
 export * from "./session-sandbox.ts";
 export * from "./session-threads.ts";

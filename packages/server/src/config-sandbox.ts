@@ -12,6 +12,31 @@ export interface SandboxLimitSettings {
   readonly enforce: "required" | "where_possible";
 }
 
+/** How long sandboxes live, and what is kept of them. */
+export interface SandboxLifeSettings {
+  readonly idleMs: number;
+  /** 0 for keeping nothing. */
+  readonly checkpointBytesMax: number;
+  readonly cacheBytesMax: number;
+}
+
+export function sandboxLife(settings: z.output<typeof Settings>): SandboxLifeSettings {
+  return {
+    idleMs: settings.DROVER_SANDBOX_IDLE_SECONDS * 1_000,
+    checkpointBytesMax: settings.DROVER_SANDBOX_KEEP_MB * MB,
+    cacheBytesMax: settings.DROVER_SANDBOX_CACHE_MB * MB,
+  };
+}
+
+/** As `sandboxLimitVariables`. */
+export function sandboxLifeVariables(life: SandboxLifeSettings): Record<string, string> {
+  return {
+    DROVER_SANDBOX_IDLE_SECONDS: String(life.idleMs / 1_000),
+    DROVER_SANDBOX_KEEP_MB: String(life.checkpointBytesMax / MB),
+    DROVER_SANDBOX_CACHE_MB: String(life.cacheBytesMax / MB),
+  };
+}
+
 const MB = 1024 * 1024;
 
 export function sandboxLimits(settings: z.output<typeof Settings>): SandboxLimitSettings {

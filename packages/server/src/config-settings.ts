@@ -229,6 +229,33 @@ export const Settings = z.strictObject({
     .describe(
       "`required`: no sandbox is made where one of its limits cannot be enforced. `where_possible`: `drover doctor` says which hold.",
     ),
+  DROVER_SANDBOX_IDLE_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(604_800)
+    .default(1_800)
+    .describe(
+      "Seconds after the last call until a sandbox is ended and its files are kept in the blob store. See [the life of a sandbox](sandbox-life.md).",
+    ),
+  DROVER_SANDBOX_KEEP_MB: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_048_576)
+    .default(4_096)
+    .describe(
+      "Megabytes of files of an idle sandbox that are kept in the blob store; one with more stays on its machine's disk alone, and the server says so. `0`: none are kept there.",
+    ),
+  DROVER_SANDBOX_CACHE_MB: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_073_741_824)
+    .default(20_480)
+    .describe(
+      "Megabytes of files of idle sandboxes that stay on this machine's disk though they are kept in the blob store too. Beyond it the longest unused go, and come back from there.",
+    ),
   DROVER_FILES_BYTES_MAX: z.coerce
     .number()
     .int()

@@ -6,7 +6,12 @@ import { scaled } from "./config-model-prices.ts";
 import type { ConfiguredModel } from "./config-models.ts";
 import { type ConfiguredProvider, configuredModels } from "./config-models-access.ts";
 import { PICODOLLAR_DECIMALS } from "./config-prices.ts";
-import { type SandboxLimitSettings, sandboxLimits } from "./config-sandbox.ts";
+import {
+  type SandboxLifeSettings,
+  type SandboxLimitSettings,
+  sandboxLife,
+  sandboxLimits,
+} from "./config-sandbox.ts";
 import { type ConfiguredSearch, configuredSearch, problemInSearch } from "./config-search.ts";
 import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
 import { closestName } from "./lib/closest-name.ts";
@@ -51,6 +56,7 @@ export interface Config {
   readonly sandboxNetwork: "environment" | "none";
   /** What each sandbox may use, and whether that must be enforced. */
   readonly sandboxLimits: SandboxLimitSettings;
+  readonly sandboxLife: SandboxLifeSettings;
   /** When models are offered to look back at their whole session. */
   readonly sessionEvents: "after_compaction" | "always" | "never";
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
@@ -209,6 +215,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     ...configuredSearch(settings),
     sandboxNetwork: settings.DROVER_SANDBOX_NETWORK,
     sandboxLimits: Object.freeze(sandboxLimits(settings)),
+    sandboxLife: Object.freeze(sandboxLife(settings)),
     policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
     sessionEvents: settings.DROVER_SESSION_EVENTS,
     prices: Object.freeze({

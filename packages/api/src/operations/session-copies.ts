@@ -2,6 +2,7 @@ import { type Operation, object, page } from "../operation.ts";
 import { PageQuery } from "../pagination.ts";
 import { SessionEgress } from "../session-egress.ts";
 import { SessionForkParams, SessionImportQuery, SessionReplayParams } from "../session-forks.ts";
+import { SessionHand, SessionHandPassParams } from "../session-hands.ts";
 import { SessionSandbox } from "../session-sandbox.ts";
 import { Session } from "../sessions.ts";
 
@@ -38,6 +39,19 @@ export const sessionCopyOperations: readonly Operation[] = [
     method: "GET",
     path: "/v1/drover/sessions/{session_id}/sandbox",
     answer: object(SessionSandbox),
+  },
+  {
+    id: "drover.sessions.hand.retrieve",
+    method: "GET",
+    path: "/v1/drover/sessions/{session_id}/hand",
+    answer: object(SessionHand),
+  },
+  {
+    id: "drover.sessions.hand.pass",
+    method: "POST",
+    path: "/v1/drover/sessions/{session_id}/hand/pass",
+    body: SessionHandPassParams,
+    answer: object(SessionHand),
   },
   {
     id: "drover.sessions.import",

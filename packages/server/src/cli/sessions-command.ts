@@ -5,13 +5,14 @@ import type { RunningServer } from "./running-server.ts";
 
 type Say = (text: string) => void;
 
-/** The commands that make sessions of others: `export`, `import`, `fork` and `replay`. */
+/** The commands that make sessions of others: `export`, `import`, `fork` and `replay`, and `hand`. */
 export function sessionCommands(config: () => Config, say: Say): readonly Command[] {
   return [
     exportCommand(config),
     importCommand(config, say),
     forkCommand(config, say),
     replayCommand(config, say),
+    handCommand(config, say),
   ];
 }
 
@@ -108,6 +109,17 @@ function replayCommand(config: () => Config, say: Say): Command {
         ...(max !== undefined && { max_requests: max }),
       };
       await replaySession(await reach(config()), id, { params, asJson: json, say });
+    });
+}
+
+function handCommand(config: () => Config, say: Say): Command {
+  return new Command("hand")
+    .description("show where a session's sandbox has its files, or pass it to another session")
+    .argument("<session>")
+    .option("--to <session>", "the session that is to have it from now on")
+    .action(async (id: string, { to }: { to?: string }) => {
+      const { showHand } = await import("./sessions.ts");
+      say(await showHand(await reach(config()), id, to));
     });
 }
 

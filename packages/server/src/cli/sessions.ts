@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Session, SessionForkParams } from "@drover/api";
+import type { Session, SessionForkParams, SessionHand } from "@drover/api";
 import { OperatorError } from "../lib/operator-error.ts";
 import type { RunningServer } from "./running-server.ts";
 
@@ -61,6 +61,20 @@ export async function forkSession(
   params: SessionForkParams,
 ): Promise<string> {
   return (await server.post<Session>(`${pathOf(id)}/fork`, params)).id;
+}
+
+/** In JSON, after it was passed to the other session if there is one. */
+export async function showHand(
+  server: RunningServer,
+  id: string,
+  to: string | undefined,
+): Promise<string> {
+  const path = `${pathOf(id)}/hand`;
+  const hand =
+    to === undefined
+      ? await (await server.request("GET", path)).json()
+      : await server.post<SessionHand>(`${path}/pass`, { to_session_id: to });
+  return JSON.stringify(hand, null, 2);
 }
 
 export function pathOf(sessionId: string): string {

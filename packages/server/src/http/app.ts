@@ -47,6 +47,7 @@ import { modelRoutes } from "./routes/models.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
 import { sessionCopyRoutes } from "./routes/session-copies.ts";
 import { sessionEgressRoutes } from "./routes/session-egress.ts";
+import { sessionHandRoutes } from "./routes/session-hands.ts";
 import { sessionSandboxRoutes } from "./routes/session-sandbox.ts";
 import { sessionResourceRoutes, sessionRoutes } from "./routes/sessions.ts";
 import { skillRoutes } from "./routes/skills.ts";
@@ -150,6 +151,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
   app.route("/", sessionCopyRoutes(options));
   app.route("/", sessionEgressRoutes(options));
   app.route("/", sessionSandboxRoutes(options));
+  app.route("/", sessionHandRoutes(options));
   app.route("/", eventRoutes(options));
   app.route("/", threadRoutes(options));
   app.route("/", workspaceRoutes(options));

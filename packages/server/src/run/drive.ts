@@ -206,6 +206,7 @@ class SessionDriver {
       this.#deps.store.write(async (tx) => {
         if (mustBeLast && (await tx.sessions.lock(key))?.last_seq !== state.seq) return undefined;
         await this.#outputs.put(tx, this.#view.session, outputs);
+        for (const { alongside } of settlements) await alongside?.(tx);
         const notes = await this.#putMemories(tx, memories);
         return await tx.events.append({
           ...key,

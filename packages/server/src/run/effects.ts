@@ -11,6 +11,7 @@ import { responseDrafts } from "../core/harness/response.ts";
 import {
   callResult,
   egressDrafts,
+  filesGoneResult,
   foreignUrlResult,
   interruptedResult,
   repositoryErrors,
@@ -27,12 +28,14 @@ import {
   type OutputFile,
 } from "../core/ports/hands.ts";
 import type { ModelOutcome, ModelUsage } from "../core/ports/model.ts";
+import type { StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft, LogEventOf } from "../core/session/log-event.ts";
 import { type SessionState, threadState } from "../core/session/state.ts";
 import { isSandboxTool } from "../core/sessions/workspace-at.ts";
 import { callForSummary, countContext, cutContext } from "./compact.ts";
 import type { DriveDeps } from "./deps.ts";
 import { isForeignUrl } from "./foreign-url.ts";
+import { filesOf, loseFiles, noteAnswer, placeFiles } from "./hand-files.ts";
 import { judgeCalls } from "./judging.ts";
 import { lookBack } from "./look-back.ts";
 import type { ReportedMemory } from "./memory.ts";
@@ -55,6 +58,8 @@ export interface Settlement {
   readonly outputs?: readonly OutputFile[];
   /** What the call changed in memory stores; stored in the same transaction. */
   readonly memory?: ReportedMemory;
+  /** Written in the same transaction. */
+  readonly alongside?: (tx: StoreTransaction) => Promise<void>;
   /** Run once the drafts are committed. Never rejects. */
   readonly committed?: () => Promise<void>;
 }
@@ -202,11 +207,15 @@ async function startCall(
     deps.failPoint("serve.locate.before");
     const where = await deps.hands.locate(view.session.hand_id, signal);
     deps.failPoint("serve.locate.after");
+    const begun = isSandboxTool(name) ? await placeFiles(context, where) : {};
+    if (begun.gone !== undefined) return { ...begun, ...answered(callId, begun.gone) };
+    const { hand_id, hands_boot } = where;
     return {
+      ...begun,
       drafts: (_state, drafting) => [
         draft(drafting, "drover.call_started", {
           public: {},
-          private: { call_id: callId, ...where },
+          private: { call_id: callId, hand_id, hands_boot },
         }),
       ],
     };
@@ -238,8 +247,10 @@ async function awaitCall(
     context.outputs.take(session, outputs),
   );
   deps.failPoint("serve.execute.after");
+  if (outcome.type === "files_gone") return await beginAgain(call, context);
   const outputs = await outputsOf(outcome, call, context, signal);
   return {
+    ...noteAnswer(call, outcome),
     drafts: (_state, drafting) => [
       callResult(drafting, call, outcome),
       ...egressDrafts(drafting, call.callId, outcome),
@@ -266,6 +277,7 @@ async function cancelCall(
   const outcome = await deps.hands.execute(call, signal);
   const outputs = await outputsOf(outcome, call, context, signal);
   return {
+    ...noteAnswer(call, outcome),
     drafts: (_state, drafting) => [
       outcome.type === "result"
         ? callResult(drafting, call, outcome)
@@ -310,6 +322,21 @@ function changedBy(callId: string, outcome: CallOutcome): Pick<Settlement, "memo
   return { memory: { callId, report: outcome.memory } };
 }
 
+/** What is told of a hand whose files begin anew; with what is told nothing is sent. */
+async function beginAgain(call: HandCall, context: EffectContext): Promise<Settlement> {
+  const { deps } = context;
+  const begun = await loseFiles(context, call);
+  return {
+    ...begun,
+    ...answered(call.callId, begun.gone),
+    committed: () => deps.hands.settle(call),
+  };
+}
+
+function answered(callId: string, text: string): Pick<Settlement, "drafts"> {
+  return { drafts: (_state, drafting) => [filesGoneResult(drafting, callId, text)] };
+}
+
 /** With the recipe as it is now: files that were added or taken out before are so for this call. */
 async function handCall(
   { callId, handId, handsBoot }: Pick<HandCall, "callId" | "handId" | "handsBoot">,
@@ -322,6 +349,7 @@ async function handCall(
   const repositories = isSandboxTool(name)
     ? await wantedRepositories(session, deps.store.sessions)
     : [];
+  const files = isSandboxTool(name) ? await filesOf(deps.store, view.key, handId) : undefined;
   return {
     ...view.key,
     callId,
@@ -333,6 +361,7 @@ async function handCall(
     ...(web !== undefined && { settings: web.settings }),
     recipe: session.recipe,
     ...(repositories.length > 0 && { repositories }),
+    ...(files !== undefined && { files }),
   };
 }
 

@@ -22,6 +22,7 @@ import { Models, offeredModels } from "../model/models.ts";
 import { askModel } from "../run/ask-model.ts";
 import type { DriveDeps } from "../run/deps.ts";
 import { HandDisposer } from "../run/disposer.ts";
+import { commitHandReports, type HandReportsDeps } from "../run/hand-reports.ts";
 import { Scheduler } from "../run/scheduler.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
 import { cursorKey } from "./cursor-key.ts";
@@ -91,6 +92,7 @@ export async function compose(
   const scheduler = createScheduler(deps, holder, ownership);
   const disposer = new HandDisposer(deps);
   const shutdown = new AbortController();
+  const reporting = keepRecording({ ...deps, hands }, shutdown.signal);
   const waking = ownership.isShared ? keepWaking(disposer, shutdown.signal) : undefined;
   const collecting = keepCollecting({ store, blobs, clock: systemClock }, shutdown.signal, log);
   return {
@@ -121,7 +123,7 @@ export async function compose(
       await scheduler.close();
       // What is being disposed of ends only with the hands' line.
       hands.close();
-      await Promise.all([disposed, collecting, waking]);
+      await Promise.all([disposed, collecting, waking, reporting]);
     },
     closeDatabase: () => database.close(),
   };
@@ -192,6 +194,14 @@ async function keepWaking(disposer: HandDisposer, signal: AbortSignal): Promise<
   }
 }
 
+async function keepRecording(deps: HandReportsDeps, signal: AbortSignal): Promise<void> {
+  await keepDoing(() => commitHandReports(deps, signal), {
+    signal,
+    log: deps.log,
+    failure: "what hands keep of idle sandboxes is not recorded",
+  });
+}
+
 const COLLECTOR_PAUSE_MS = 60_000;
 
 /** Takes away what nothing refers to: content, and sessions that were left half made. */
@@ -223,7 +233,7 @@ async function keepCollecting(
 
 async function keepDoing(
   work: () => Promise<void>,
-  { signal, log, failure }: { signal: AbortSignal; log: Logger; failure: string },
+  { signal, log, failure }: { signal: AbortSignal; log: DriveDeps["log"]; failure: string },
 ): Promise<void> {
   while (!signal.aborted) {
     try {

@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import { sandboxLimitVariables } from "../config-sandbox.ts";
+import { sandboxLifeVariables, sandboxLimitVariables } from "../config-sandbox.ts";
 import type { SpawnHandsOptions } from "./spawn-hands.ts";
 
 /** What any program needs to run at all; no secret of the server is in it. */
@@ -21,6 +21,7 @@ export function handsCommand(
     DROVER_LOG_LEVEL: config.logLevel,
     DROVER_SANDBOX_NETWORK: config.sandboxNetwork,
     ...sandboxLimitVariables(config.sandboxLimits),
+    ...sandboxLifeVariables(config.sandboxLife),
   };
   if (config.bwrapPath !== undefined) env["DROVER_BWRAP"] = config.bwrapPath;
   if (config.egressAllow.length > 0) env["DROVER_EGRESS_ALLOW"] = config.egressAllow.join(",");

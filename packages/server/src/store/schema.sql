@@ -120,6 +120,23 @@ CREATE INDEX files_created on files (workspace_id, created_at, id);
 
 CREATE INDEX files_expired on files (expires_at) where expires_at is not null and sha256 <> '';
 
+CREATE TABLE hands (
+  workspace_id text not null,
+  hand_id text not null,
+  installation_id text not null,
+  line integer not null,
+  last_call_id text,
+  checkpoint_sha256 text,
+  checkpoint_size_bytes integer,
+  checkpoint_call_id text,
+  checkpoint_taken_at text,
+  problem text,
+  primary key (workspace_id, hand_id)
+);
+
+CREATE INDEX hands_checkpoint on hands (workspace_id, checkpoint_sha256)
+  where checkpoint_sha256 is not null;
+
 CREATE TABLE inbox (
   session_key integer not null,
   arrival integer not null,

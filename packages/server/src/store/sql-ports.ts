@@ -42,6 +42,7 @@ import {
   purgeExpiredFiles,
   putOutputFile,
 } from "./queries/files.ts";
+import { handReader, handWriter } from "./queries/hands.ts";
 import { acceptInput, readInbox } from "./queries/inbox.ts";
 import { listSessions } from "./queries/list-sessions.ts";
 import { addLooseBlob, listLooseBlobs, removeLooseBlob } from "./queries/loose-blobs.ts";
@@ -67,6 +68,7 @@ import {
   findSession,
   insertSession,
   putRepositoryToken,
+  swapHands,
   updateSession,
 } from "./queries/sessions.ts";
 import { skillReader, skillWriter } from "./queries/skills.ts";
@@ -91,6 +93,7 @@ export function readersOf(db: SqlRunner): Readers {
     encryptionKeys: encryptionKeyReader(db),
     skills: skillReader(db),
     apiKeys: apiKeyReader(db),
+    hands: handReader(db),
     workspaces: workspaceReader(db),
   };
 }
@@ -179,6 +182,7 @@ export class SqlStoreTransaction implements StoreTransaction {
       putRepositoryToken: (key, resourceId, sealed) =>
         putRepositoryToken(tx, key, { resourceId, sealed }),
       delete: (key) => deleteSession(tx, key),
+      swapHands: (workspaceId, ids) => swapHands(tx, workspaceId, ids),
       listUndisposed: (page) => listUndisposed(tx, page),
       setDisposed: (key) => setDisposed(tx, key),
       attachStream: (key, withinMs) => attachStream(tx, key, withinMs),
@@ -277,6 +281,10 @@ export class SqlStoreTransaction implements StoreTransaction {
       insert: (key) => insertApiKey(tx, key),
       revoke: (workspaceId, id, revokedAt) => revokeApiKey(tx, workspaceId, id, revokedAt),
     };
+  }
+
+  get hands(): StoreTransaction["hands"] {
+    return handWriter(this.#tx);
   }
 
   get workspaces(): StoreTransaction["workspaces"] {

@@ -73,6 +73,7 @@ export function mortalStore(store: Store, mortal: Mortal): Store {
     encryptionKeys: store.encryptionKeys,
     skills: store.skills,
     apiKeys: store.apiKeys,
+    hands: store.hands,
     workspaces: store.workspaces,
     write: (work) => mortal.outside("write", () => store.write(work)),
     writeUnsynced: (work) => mortal.outside("write", () => store.writeUnsynced(work)),

@@ -73,11 +73,16 @@ export function foreignUrlResult(drafting: Drafting, callId: string): EventDraft
   return errorResult(drafting, callId, text, { reason: "denied" });
 }
 
+/** Its hand's files are less than they were; the text says what may be missing. It was not run. */
+export function filesGoneResult(drafting: Drafting, callId: string, text: string): EventDraft {
+  return errorResult(drafting, callId, text, { reason: "files_gone" });
+}
+
 /** What came of a call that was sent to a hand. */
 export function callResult(
   drafting: Drafting,
   call: { callId: string; handId: string; name: string },
-  outcome: CallOutcome,
+  outcome: Exclude<CallOutcome, { type: "files_gone" }>,
 ): EventDraft {
   const hand_id = call.handId;
   switch (outcome.type) {

@@ -1,4 +1,5 @@
 import type { BlobRef } from "./blobs.ts";
+import type { HandReport } from "./hand-records.ts";
 import type { ProvisionRequest } from "./sandbox.ts";
 
 /** What is kept of a hand's files, so that another hand can begin with them. */
@@ -8,6 +9,14 @@ export interface Checkpoints {
    * only `Recipe.checkpoint` understands. Nothing of the hand may run meanwhile, or it is of no use. Never rejects.
    */
   take(hand: ProvisionRequest, signal: AbortSignal): Promise<CheckpointOutcome>;
+}
+
+/** What hands keep of the files of idle sandboxes by themselves. */
+export interface KeptFiles {
+  /** Reports to be committed, some of them where there are many. Starts no hands. Never rejects. */
+  reports(): Promise<readonly HandReport[]>;
+  /** The report is committed and may be forgotten. Never rejects: what was not heard is told again. */
+  acknowledge(report: HandReport): Promise<void>;
 }
 
 export type CheckpointOutcome =

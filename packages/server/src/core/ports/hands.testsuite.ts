@@ -38,7 +38,11 @@ export function testHands(open: () => Promise<HandsWorld>): void {
       const [first, second] = [uniqueId("hand"), uniqueId("hand")];
       const one = await world.hands.locate(first, never());
       expect(await world.hands.locate(second, never())).toEqual({ ...one, hand_id: second });
-      expect(one).toEqual({ hand_id: first, hands_boot: expect.stringMatching(/./) });
+      expect(one).toEqual({
+        installation_id: expect.stringMatching(/^inst_/),
+        hand_id: first,
+        hands_boot: expect.stringMatching(/./),
+      });
     });
 
     test("rejects a search that was given up", async () => {

@@ -94,6 +94,18 @@ export interface HandsBoot {
   readonly hand_id: string;
   /** Changes each time the owning process starts; what an earlier boot was doing is gone. */
   readonly hands_boot: string;
+  /** Of the data folder that the hand's files would be in. */
+  readonly installation_id: string;
+}
+
+/** Which of the states that a hand's files were ever in a call is for. */
+export interface HandFiles {
+  /** Counts the times that they began anew: elsewhere, or from a checkpoint. From 1 on. */
+  readonly line: number;
+  /** True if calls have changed them since the checkpoint, so that they cannot begin anew unnoticed. */
+  readonly is_ahead: boolean;
+  /** What the line begins with if it has not begun here; absent for what the recipe says. */
+  readonly checkpoint?: WorkspaceCheckpoint;
 }
 
 export interface HandCall {
@@ -113,6 +125,8 @@ export interface HandCall {
   readonly recipe: Recipe;
   /** What is to lie below `/workspace` when the call runs; absent for nothing. */
   readonly repositories?: readonly RepositorySource[];
+  /** Absent for a call that needs no sandbox, and for hands whose files are not kept account of. */
+  readonly files?: HandFiles;
 }
 
 /** A git repository of the session, as it is to be cloned now if it has not been. */
@@ -267,6 +281,11 @@ export type CallOutcome =
    * the call ran cannot be known; nothing of it can still happen.
    */
   | { readonly type: "lost"; readonly message: string }
+  /**
+   * The call was not run: its hand's files are not here, and are more than the checkpoint of `HandCall.files`
+   * has. With a higher `line` the next call begins with that.
+   */
+  | { readonly type: "files_gone" }
   /**
    * The call was not started by this attempt and never will be: the hands saw a higher epoch for the
    * session, the call was cancelled before it arrived, its result is settled already, or its hand

@@ -133,6 +133,11 @@ export interface SessionWriter {
    */
   delete(key: SessionKey): Promise<void>;
   /**
+   * Gives each of two sessions the hand of the other. Whoever holds a lease of them loses it: nothing
+   * that was decided with the hand before can be appended any more.
+   */
+  swapHands(workspaceId: string, sessionIds: readonly [string, string]): Promise<void>;
+  /**
    * The hands of deleted sessions that are still to be disposed of, the longest deleted first, across
    * workspaces: for the server itself, as `SessionQueue.claim` is.
    */

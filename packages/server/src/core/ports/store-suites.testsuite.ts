@@ -1,5 +1,6 @@
 import { testEncryption } from "./encryption.testsuite.ts";
 import { testEventLog } from "./event-log.testsuite.ts";
+import { testHandRecords } from "./hand-records.testsuite.ts";
 import { testLooseBlobs } from "./loose-blobs.testsuite.ts";
 import { testMemoryStores } from "./memory-stores.testsuite.ts";
 import { testRecords } from "./records.testsuite.ts";
@@ -19,6 +20,7 @@ const SUITES: readonly ((open: OpenStore) => void)[] = [
   testSessions,
   testSessionQueue,
   testSessionCopies,
+  testHandRecords,
   testRecords,
   testLooseBlobs,
   testMemoryStores,

@@ -1,5 +1,6 @@
 import type { EncryptionKeys, EncryptionKeyWriter, SealedTexts } from "./encryption.ts";
 import type { EventReader, EventWriter } from "./event-log.ts";
+import type { HandRecords, HandRecordWriter } from "./hand-records.ts";
 import type { MemoryStores, MemoryStoreWriter } from "./memory-stores.ts";
 import type {
   Agents,
@@ -46,6 +47,7 @@ export interface Store {
   readonly encryptionKeys: EncryptionKeys;
   readonly skills: Skills;
   readonly apiKeys: ApiKeys;
+  readonly hands: HandRecords;
   readonly workspaces: Workspaces;
   /**
    * The work must await nothing but the transaction: others wait for it. It is failed if it does. What
@@ -83,6 +85,7 @@ export interface StoreTransaction {
   readonly encryptionKeys: EncryptionKeyWriter;
   readonly sealedTexts: SealedTexts;
   readonly apiKeys: ApiKeyWriter;
+  readonly hands: HandRecordWriter;
   readonly workspaces: WorkspaceWriter;
   readonly answeredRequests: AnsweredRequests;
   readonly serverKeys: ServerKeys;

@@ -83,6 +83,8 @@ function foldControl(state: SessionState, draft: EventDraft, seq: number): Sessi
     case "drover.egress":
     case "drover.sandbox_started":
     case "drover.forked":
+    case "drover.hand_passed":
+    case "drover.hand_taken":
     case "agent.thread_context_compacted":
     case "drover.context_counted":
       return state;

@@ -38,6 +38,8 @@ export interface ResultOrigin {
     | "lost"
     | "interrupted"
     | "unavailable"
+    /** Of the sandbox that it was for. */
+    | "files_gone"
     /** By policy. */
     | "denied"
     | "unreadable"
@@ -114,6 +116,13 @@ export interface EventBodies {
     Empty,
     { readonly call_id: string; readonly facts: SandboxFacts }
   >;
+  /** The session's hand was given to another one, and its next call begins with `new_hand_id`. */
+  "drover.hand_passed": Entry<
+    Empty,
+    { readonly hand_id: string; readonly to: string; readonly new_hand_id: string }
+  >;
+  /** The session has the hand of another one, with its files, from here on. */
+  "drover.hand_taken": Entry<Empty, { readonly hand_id: string; readonly from: string }>;
   /** Everything before is a copy of another session's log; what was open there is closed behind it. */
   "drover.forked": Entry<Empty, ForkOrigin>;
   /** What the session may consume, from its creation on. */

@@ -104,6 +104,12 @@ const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
       limits: SandboxLimitFacts,
     }),
   }),
+  "drover.hand_passed": z.looseObject({
+    hand_id: z.string(),
+    to: z.string(),
+    new_hand_id: z.string(),
+  }),
+  "drover.hand_taken": z.looseObject({ hand_id: z.string(), from: z.string() }),
   "drover.forked": z.looseObject({
     session_id: z.string(),
     event_id: z.string().nullable(),

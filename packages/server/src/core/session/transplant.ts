@@ -1,4 +1,4 @@
-import type { LogEvent } from "./log-event.ts";
+import type { EventType, LogEvent } from "./log-event.ts";
 
 /** Fields that hold what models, tools and clients said: an id in there is text and no reference. */
 const FOREIGN: ReadonlySet<string> = new Set([
@@ -14,15 +14,22 @@ const FOREIGN: ReadonlySet<string> = new Set([
   "title",
 ]);
 
+/** What is said of other sessions. */
+const OTHERS: ReadonlySet<EventType> = new Set([
+  "drover.forked",
+  "drover.hand_passed",
+  "drover.hand_taken",
+]);
+
 const REFERENCE = /^(?:sevt|sthr|sesn)_[!-~]+$/;
 
 /**
  * The event as it stands in another session's log: its own id, its thread's and every reference to an
  * event, a thread or the session go through `rename`; everything else is kept, in the order it has.
- * Where a log says that it was forked itself, it names the session it came from, and that stays.
+ * Where a log names another session, as the one it was forked from, that stays.
  */
 export function transplanted(event: LogEvent, rename: (id: string) => string): LogEvent {
-  const isOrigin = event.type === "drover.forked";
+  const isOrigin = OTHERS.has(event.type);
   return {
     ...event,
     id: rename(event.id),

@@ -49,6 +49,8 @@ const KNOWN: Readonly<Record<EventType, true>> = {
   "drover.egress": true,
   "drover.sandbox_started": true,
   "drover.forked": true,
+  "drover.hand_passed": true,
+  "drover.hand_taken": true,
   "drover.context_counted": true,
   "drover.retry_scheduled": true,
 };

@@ -15,7 +15,7 @@ const SPILL_FOLDER = "/mnt/session/.spill";
  * Writes an archive, cut off behind the bound. A file that cannot be read is left out, as is one that
  * vanishes; one that changes meanwhile is there in some state.
  */
-const ARCHIVE = `tar --create --file - --directory / --ignore-failed-read --sparse \
+const ARCHIVE = `rm -rf -- "$2"; tar --create --file - --directory / --ignore-failed-read --sparse \
   --warning=no-file-changed --warning=no-file-ignored workspace mnt/session/outputs \
   | head --bytes "$1" > "$2"`;
 
@@ -31,6 +31,8 @@ interface TakeOptions {
   readonly blobs: Pick<Blobs, "put">;
   readonly workspaceId: string;
   readonly bytesMax?: number | undefined;
+  /** Where the archive is made, inside; a place of its own unless given. */
+  readonly path?: string;
 }
 
 /**
@@ -43,13 +45,14 @@ export async function takeCheckpoint(
   signal: AbortSignal,
 ): Promise<BlobRef> {
   const { blobs, workspaceId, bytesMax = CHECKPOINT_BYTES_MAX } = options;
-  const path = `${SPILL_FOLDER}/checkpoint-${randomUUID()}.tar`;
+  const { path = `${SPILL_FOLDER}/checkpoint-${randomUUID()}.tar` } = options;
   try {
     const argv = ["/bin/sh", "-c", ARCHIVE, "sh", String(bytesMax + 1), path];
     const { ended, exitCode } = await sandbox.run(
       { argv, timeoutMs: ARCHIVE_MS, stdoutBytesMax: 1024 },
       signal,
     );
+    signal.throwIfAborted();
     if (ended === "timeout") throw new CheckpointError("the files took too long to be read");
     if (ended !== "exited" || exitCode !== 0) {
       throw new CheckpointError("the files could not be read");

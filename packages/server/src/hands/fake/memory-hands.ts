@@ -81,6 +81,9 @@ export class MemoryHands implements Hands, MemoryCopies {
   #boots = 0;
   #life: Life | undefined;
   #startable = true;
+  #installation = "inst_memory_1";
+  /** By hand, the line of its files that is here. */
+  readonly #lines = new Map<string, number>();
 
   constructor(options: MemoryHandsOptions) {
     this.#tools = options.tools;
@@ -127,11 +130,22 @@ export class MemoryHands implements Hands, MemoryCopies {
     this.#startable = true;
   }
 
+  /** As if from now on another machine's hands answered, or the disk was lost: no files are here. */
+  loseFiles(installation = this.#installation): void {
+    this.#installation = installation;
+    this.#lines.clear();
+    this.kill();
+  }
+
   async locate(handId: string, signal: AbortSignal): Promise<HandsBoot> {
     const life = this.#alive();
     if (signal.aborted) throw new HandsUnavailableError("the search for hands was given up");
     if (!life) throw new HandsUnavailableError("no hands can be started");
-    return { hand_id: handId, hands_boot: life.journal.boot };
+    return {
+      hand_id: handId,
+      hands_boot: life.journal.boot,
+      installation_id: this.#installation,
+    };
   }
 
   async execute(
@@ -211,6 +225,11 @@ export class MemoryHands implements Hands, MemoryCopies {
   }
 
   async #answer(life: Life, call: HandCall, signal: AbortSignal): Promise<CallOutcome> {
+    const { files, handId } = call;
+    if (files !== undefined && this.#lines.get(handId) !== files.line) {
+      if (files.is_ahead) return { type: "files_gone" };
+      this.#lines.set(handId, files.line);
+    }
     const tool = this.#tools[call.name] ?? this.#tools["*"];
     if (!tool) return result([text(`there is no tool ${call.name}`)], true);
     try {

@@ -136,6 +136,11 @@ export class CallJournal {
     return this.runningCalls().filter((record) => record.call.handId === handId);
   }
 
+  /** True while a call of the hand has not ended, or its result is not settled. */
+  isBusy(handId: string): boolean {
+    return [...this.#open.values()].some(({ call }) => call.handId === handId);
+  }
+
   runningCalls(): readonly CallRecord[] {
     return [...this.#open.values()].filter((record) => !record.outcome);
   }

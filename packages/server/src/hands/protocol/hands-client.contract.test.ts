@@ -138,6 +138,7 @@ test("finds no hands before they proved that nothing of an earlier boot is left"
     .toEqual({
       hand_id: "hand_1",
       hands_boot: expect.any(String),
+      installation_id: expect.any(String),
     });
 });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { CheckpointOutcome, Checkpoints } from "../../core/ports/checkpoints.ts";
+import type { CheckpointOutcome, Checkpoints, KeptFiles } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { HandReport } from "../../core/ports/hand-records.ts";
 import {
   type CallOutcome,
   type HandCall,
@@ -27,7 +28,14 @@ import {
   HandsConnectionError,
 } from "./hands-connection.ts";
 import { HandsFinder, type StartHands } from "./hands-finder.ts";
-import { CheckpointAnswer, MemoryAnswer, OutputsAnswer, Refusal, WAIT_MS_MAX } from "./messages.ts";
+import {
+  CheckpointAnswer,
+  MemoryAnswer,
+  OutputsAnswer,
+  Refusal,
+  ReportsAnswer,
+  WAIT_MS_MAX,
+} from "./messages.ts";
 
 export interface LocalHandsOptions {
   readonly dataDir: string;
@@ -66,7 +74,7 @@ const OFFER_MS = 2 * 60_000;
 const CHECKPOINT_MS = 5 * 60_000;
 
 /** The hands process of a data folder on this machine, found or started when first needed. */
-export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies {
+export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies, KeptFiles {
   readonly #options: LocalHandsOptions;
   readonly #finder: HandsFinder;
   readonly #closed = new AbortController();
@@ -81,7 +89,8 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies
   async locate(handId: string, signal: AbortSignal): Promise<HandsBoot> {
     if (signal.aborted) throw givenUp();
     const connection = await unlessAborted(this.#finder.find(), this.#stop(signal), givenUp);
-    return { hand_id: handId, hands_boot: connection.boot };
+    const { boot, installationId } = connection;
+    return { hand_id: handId, hands_boot: boot, installation_id: installationId };
   }
 
   async execute(
@@ -226,6 +235,30 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies
     } catch (error) {
       if (isExpected(error)) return { type: "unavailable", message: messageOf(error) };
       throw error;
+    }
+  }
+
+  async reports(): Promise<readonly HandReport[]> {
+    try {
+      const connection = await this.#finder.findRunning();
+      if (connection === undefined) return [];
+      const request = { method: "GET", path: "/v1/reports" } as const;
+      const { status, body } = await connection.send(request, this.#closed.signal);
+      return status === 200 ? ReportsAnswer.parse(body).reports : [];
+    } catch (error) {
+      if (isExpected(error)) return [];
+      throw error;
+    }
+  }
+
+  async acknowledge({ hand_id, taken_at }: HandReport): Promise<void> {
+    try {
+      const connection = await this.#finder.findRunning();
+      const path = `/v1/reports/${encodeURIComponent(hand_id)}/acknowledge`;
+      const request = { method: "POST", path, body: { taken_at } } as const;
+      await connection?.send(request, this.#closed.signal);
+    } catch (error) {
+      if (!isExpected(error)) throw error;
     }
   }
 

@@ -31,11 +31,13 @@ const SOCKETS_MAX = 1_024;
 /** A way to speak to one boot of the hands. Connections are kept between requests. */
 export class HandsConnection {
   readonly boot: string;
+  readonly installationId: string;
   readonly #file: HandsFile;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: SOCKETS_MAX });
 
   constructor(file: HandsFile) {
     this.boot = file.boot;
+    this.installationId = file.installation_id;
     this.#file = file;
   }
 

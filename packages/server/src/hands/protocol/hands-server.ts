@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
+import type { HandReport } from "../../core/ports/hand-records.ts";
 import type { HandCall, OutputFile } from "../../core/ports/hands.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
@@ -10,12 +11,14 @@ import type { CallRecord } from "../journal/call-record.ts";
 import type { HandsAddress } from "./hands-file.ts";
 import { PROTOCOL_VERSION } from "./hands-file.ts";
 import {
+  AcknowledgeMessage,
   CallMessage,
   CancelMessage,
   HandMessage,
   MemoryMessage,
   OUTPUT_BYTES_MAX,
   PROTOCOL_HEADER,
+  REPORTS_MAX,
   REQUEST_BYTES_MAX,
   type Refusal,
   WAIT_MS_MAX,
@@ -49,6 +52,9 @@ export interface HandsService {
     handId: string,
     offer: Pick<MemoryOffer, "acknowledged" | "stores" | "contents">,
   ): Promise<readonly string[]>;
+  /** What was kept of idle hands and is not acknowledged yet. */
+  reports(): readonly HandReport[];
+  acknowledge(handId: string, takenAt: string): Promise<void>;
   requestStop(): void;
   /** A server spoke, with the right token. */
   heard(): void;
@@ -98,6 +104,12 @@ export class HandsServer {
       (_request, url, id) => this.#settleOutputs(url, id),
     ],
     ["PUT", /^\/v1\/hands\/([^/]+)\/memory$/, (request, _url, id) => this.#memory(request, id)],
+    ["GET", /^\/v1\/reports$/, () => this.#reports()],
+    [
+      "POST",
+      /^\/v1\/reports\/([^/]+)\/acknowledge$/,
+      (request, _url, id) => this.#acknowledge(request, id),
+    ],
     ["POST", /^\/v1\/stop$/, () => this.#stop()],
   ];
 
@@ -274,6 +286,19 @@ export class HandsServer {
 
   #settleOutputs(url: URL, handId: string): Answer {
     this.#service.settleOutputs(handId, numberOf(url, "to"));
+    return { status: 204 };
+  }
+
+  #reports(): Answer {
+    return ok({ reports: this.#service.reports().slice(0, REPORTS_MAX) });
+  }
+
+  async #acknowledge(request: IncomingMessage, handId: string): Promise<Answer> {
+    const message = AcknowledgeMessage.safeParse(await readJson(request));
+    if (!message.success) return refuse(400, "invalid", message.error.message);
+    failPoint("hands.acknowledge.before");
+    await this.#service.acknowledge(handId, message.data.taken_at);
+    failPoint("hands.acknowledge.after");
     return { status: 204 };
   }
 

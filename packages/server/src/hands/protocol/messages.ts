@@ -20,6 +20,9 @@ import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
  * | `DELETE /v1/hands/{hand_id}/outputs?to=` | 204: outputs up to this place are committed |
  * | `PUT /v1/hands/{hand_id}/memory`, a `MemoryMessage` | `MemoryAnswer` |
  * | `DELETE /v1/hands/{hand_id}` | 204 when its sandbox and workspace are gone |
+ * | `POST /v1/hands/{hand_id}/checkpoint`, a `CheckpointMessage` | `CheckpointAnswer` |
+ * | `GET /v1/reports` | `ReportsAnswer`: what was kept of idle hands, until it is acknowledged |
+ * | `POST /v1/reports/{hand_id}/acknowledge`, an `AcknowledgeMessage` | 204: it is committed |
  * | `POST /v1/stop` | 202, then the process ends |
  *
  * 401 is a wrong token, which a later boot answers; 404 an unknown call; 400 and 413 a bug.
@@ -46,7 +49,7 @@ const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Size = z.int().nonnegative();
 const MountPath = z.string().min(1).max(4_096);
 
-const RecipeMessage = z.strictObject({
+export const RecipeMessage = z.strictObject({
   provider: z.enum(PROVIDER_NAMES),
   base: z.strictObject({ type: z.literal("host") }),
   mounts: z
@@ -109,6 +112,22 @@ const FactsMessage = z.strictObject({
 export const HandMessage = z.strictObject({ workspaceId: Id, recipe: RecipeMessage });
 export const CheckpointAnswer = z.strictObject({ sha256: Sha256, size_bytes: Size });
 
+/** See `HandReport`. */
+export const ReportMessage = z.strictObject({
+  workspace_id: Id,
+  hand_id: Id,
+  installation_id: Id,
+  line: z.int().positive(),
+  checkpoint: CheckpointAnswer.nullable(),
+  problem: z.string().nullable(),
+  call_ids: z.array(Id).max(1_000),
+  taken_at: z.iso.datetime({ precision: 3 }),
+});
+/** What is to be committed and then acknowledged, some of it where there is much. */
+export const ReportsAnswer = z.strictObject({ reports: z.array(ReportMessage) });
+export const REPORTS_MAX = 100;
+export const AcknowledgeMessage = z.strictObject({ taken_at: z.string().max(64) });
+
 const Domains = z.array(z.string().max(1_024)).max(64).exactOptional();
 const Lists = { allowed_domains: Domains, blocked_domains: Domains };
 
@@ -165,6 +184,13 @@ export const CallMessage = z.strictObject({
   settings: SettingsMessage.exactOptional(),
   recipe: RecipeMessage,
   repositories: z.array(RepositoryMessage).max(REPOSITORIES_MAX).exactOptional(),
+  files: z
+    .strictObject({
+      line: z.int().positive(),
+      is_ahead: z.boolean(),
+      checkpoint: z.strictObject({ sha256: Sha256, size_bytes: Size }).exactOptional(),
+    })
+    .exactOptional(),
 });
 
 export const CancelMessage = z.strictObject({ sessionId: Id, epoch: z.int().nonnegative() });
@@ -243,6 +269,7 @@ export const OutcomeMessage = z.discriminatedUnion("type", [
     cancelled: z.boolean(),
   }),
   z.strictObject({ type: z.literal("lost"), message: z.string() }),
+  z.strictObject({ type: z.literal("files_gone") }),
   z.strictObject({ type: z.literal("refused"), message: z.string() }),
   z.strictObject({ type: z.literal("unavailable"), message: z.string() }),
 ]);

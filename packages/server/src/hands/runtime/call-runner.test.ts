@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { CallOutcome } from "../../core/ports/hands.ts";
 import { SandboxGoneError, SandboxUnavailableError } from "../../core/ports/sandbox.ts";
 import { MemoryBlobs } from "../../store/memory-blobs.ts";
+import { HandNotes } from "../checkpoints/hand-notes.ts";
 import { makeCall } from "../fake/make-call.ts";
 import { ManualClock } from "../fake/manual-clock.ts";
 import { ScriptedProvider } from "../fake/scripted-provider.ts";
@@ -272,7 +273,11 @@ function open(runTool: RunTool, outsideRun?: RunOutside) {
   const ledger = new OutputLedger(0);
   const collector = new OutputCollector({ blobs: new MemoryBlobs(), ledger, report });
   const watch = new OutputWatch({ collector, clock });
-  const tools = { runTool, outside };
+  const notes = new HandNotes({
+    ...{ handsFolder: "/no/hands/here", clock, report },
+    discard: (handId) => keeper.dispose(handId),
+  });
+  const tools = { runTool, outside, notes };
   const runner = new CallRunner({
     keeper,
     collector,

@@ -9,6 +9,7 @@ import {
 } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
+import type { HandNotes } from "../checkpoints/hand-notes.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { HandMemories } from "../memory/hand-memories.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
@@ -57,6 +58,7 @@ export type Prepare = (
 export interface CallRunnerOptions {
   readonly keeper: SandboxKeeper;
   readonly prepare?: Prepare | undefined;
+  readonly notes: HandNotes;
   readonly collector: OutputCollector;
   readonly watch: OutputWatch;
   readonly runTool: RunTool;
@@ -100,11 +102,12 @@ export class CallRunner {
    * False if none can be had now. Never rejects.
    */
   async collectAnew(hand: ProvisionRequest): Promise<boolean> {
-    const { clock, keeper, limits, report } = this.#options;
+    const { clock, keeper, limits, notes, report } = this.#options;
     using deadline = new Deadline(clock, limits.collectMs);
     try {
-      const lease = await keeper.acquire(hand, deadline.signal);
+      const lease = await keeper.acquire(notes.requestOf(hand), deadline.signal);
       try {
+        await notes.filled(hand.handId);
         await this.#collect(lease.sandbox, hand);
       } finally {
         lease.release();
@@ -152,8 +155,11 @@ export class CallRunner {
       );
     }
     failPoint("hands.call.before_provision");
-    const lease = await this.#options.keeper.acquire(call, stop);
+    const request = await this.#arrive(call);
+    if (request === undefined) return { type: "files_gone" };
+    const lease = await this.#options.keeper.acquire({ ...request, holder: call.sessionId }, stop);
     try {
+      await this.#options.notes.filled(call.handId);
       failPoint("hands.call.after_provision");
       await this.#options.memory?.refresh(lease.sandbox, call, stop);
       const problems = (await this.#options.prepare?.(lease.sandbox, call, stop)) ?? [];
@@ -169,6 +175,16 @@ export class CallRunner {
       return withProblems(withNews(outcome, lease.sandbox), problems);
     } finally {
       lease.release();
+      this.#options.notes.used(call.handId);
+    }
+  }
+
+  async #arrive(call: HandCall): Promise<ProvisionRequest | undefined> {
+    try {
+      return await this.#options.notes.arrive(call);
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new SandboxUnavailableError(`its files cannot be looked after: ${why}`, { cause });
     }
   }
 

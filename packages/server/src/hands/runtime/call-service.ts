@@ -1,10 +1,14 @@
 import type { Blobs } from "../../core/ports/blobs.ts";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { HandReport } from "../../core/ports/hand-records.ts";
 import type { HandCall, OutputFile } from "../../core/ports/hands.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
+import type { CheckpointKeeper } from "../checkpoints/checkpoint-keeper.ts";
+import type { CheckpointOutbox } from "../checkpoints/checkpoint-outbox.ts";
+import type { HandNotes } from "../checkpoints/hand-notes.ts";
 import { CheckpointError, takeCheckpoint } from "../checkpoints/take-checkpoint.ts";
 import type { Admission, CallJournal } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
@@ -26,6 +30,9 @@ export interface CallServiceOptions {
   readonly journal: CallJournal;
   readonly runner: CallRunner;
   readonly keeper: SandboxKeeper;
+  readonly notes: HandNotes;
+  readonly outbox: CheckpointOutbox;
+  readonly checkpoints: CheckpointKeeper;
   readonly collector: OutputCollector;
   readonly ledger: OutputLedger;
   readonly blobs: Pick<Blobs, "put">;
@@ -120,13 +127,14 @@ export class CallService implements HandsService {
   }
 
   async dispose(handId: string): Promise<void> {
-    const { journal, keeper, collector } = this.#options;
+    const { journal, keeper, collector, notes } = this.#options;
     const calls = journal.disposeHand(handId);
     for (const record of calls) record.requestCancel();
     await Promise.all(calls.map((record) => record.ended));
     failPoint("hands.dispose.before_close");
     await this.#options.onDispose?.(handId);
     await keeper.dispose(handId);
+    notes.forget(handId);
     collector.forget(handId);
     this.#options.memory.forget(handId);
     failPoint("hands.dispose.after_close");
@@ -142,13 +150,14 @@ export class CallService implements HandsService {
   }
 
   async checkpoint(hand: ProvisionRequest): Promise<CheckpointOutcome> {
-    const { journal, keeper, blobs } = this.#options;
+    const { journal, keeper, blobs, notes } = this.#options;
     const isBusy = journal.runningCalls().some(({ call }) => call.handId === hand.handId);
     if (isBusy) return { type: "refused", message: "a call runs in its sandbox" };
     try {
       const signal = AbortSignal.timeout(CHECKPOINT_MS);
-      const lease = await keeper.acquire(hand, signal);
+      const lease = await keeper.acquire(notes.requestOf(hand), signal);
       try {
+        await notes.filled(hand.handId);
         const { workspaceId } = hand;
         const checkpoint = await takeCheckpoint(lease.sandbox, { blobs, workspaceId }, signal);
         return { type: "taken", checkpoint };
@@ -161,6 +170,14 @@ export class CallService implements HandsService {
       const message = error instanceof Error ? error.message : String(error);
       return { type: "unavailable", message };
     }
+  }
+
+  reports(): readonly HandReport[] {
+    return this.#options.outbox.all();
+  }
+
+  async acknowledge(handId: string, takenAt: string): Promise<void> {
+    await this.#options.checkpoints.acknowledge(handId, takenAt);
   }
 
   requestStop(): void {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, rm } from "node:fs/promises";
+import { chmod, mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Blobs } from "../../core/ports/blobs.ts";
 import type { Clock } from "../../core/ports/clock.ts";
@@ -8,6 +8,13 @@ import { failPoint } from "../../lib/fail-point.ts";
 import { acquireFileLock, type FileLock } from "../../lib/file-lock.ts";
 import { newId } from "../../lib/new-id.ts";
 import { OperatorError } from "../../lib/operator-error.ts";
+import {
+  CheckpointKeeper,
+  type CheckpointKeeperOptions,
+  type CheckpointLimits,
+} from "../checkpoints/checkpoint-keeper.ts";
+import { CheckpointOutbox } from "../checkpoints/checkpoint-outbox.ts";
+import { HandNotes } from "../checkpoints/hand-notes.ts";
 import { CallJournal } from "../journal/call-journal.ts";
 import { HandMemories } from "../memory/hand-memories.ts";
 import { OutputCollector } from "../outputs/output-collector.ts";
@@ -83,6 +90,8 @@ export interface HandsLifeOptions {
   readonly signal: AbortSignal;
   readonly times?: Partial<HandsTimes>;
   readonly sandboxesMax?: number;
+  /** What is kept of idle hands; see `CheckpointKeeper`. */
+  readonly keeping?: Partial<Keeping>;
   /** See `HandsFile`. */
   readonly network?: string;
   /** For the fault campaign: a repeated call runs again. */
@@ -100,6 +109,20 @@ export class HandsRunningError extends OperatorError {
 }
 
 const SANDBOXES_MAX = 256;
+
+interface Keeping extends Omit<CheckpointLimits, "idleMs"> {
+  /** Below so much free memory the sandbox that was not used for the longest time is ended. */
+  readonly freeMemoryBytesMin: number;
+}
+
+const GIB = 1024 * 1024 * 1024;
+
+export const KEEPING: Keeping = {
+  checkpointBytesMax: 4 * GIB,
+  cacheBytesMax: 20 * GIB,
+  freeDiskBytesMin: GIB,
+  freeMemoryBytesMin: GIB / 4,
+};
 
 /**
  * The life of a hands process: it owns the sandboxes of one data folder and runs the calls that are
@@ -131,7 +154,10 @@ async function runWithLock(options: HandsLifeOptions, lock: FileLock): Promise<v
   const boot = newId("boot");
   const token = randomBytes(32).toString("base64url");
   const stop = new AbortController();
-  const parts = assemble(options, adapters, times, boot, () => stop.abort());
+  const parts = await assemble(options, adapters, {
+    ...{ times, boot, installationId: installation },
+    onStopRequest: () => stop.abort(),
+  });
   const server = new HandsServer({
     service: parts.service,
     token,
@@ -156,7 +182,7 @@ async function runWithLock(options: HandsLifeOptions, lock: FileLock): Promise<v
         quietSinceMs: () => parts.service.quietSinceMs,
         isLockHeld: () => lock.stillHeld(),
         isPublished: async () => (await readHandsFile(dataDir))?.boot === boot,
-        onLook: () => parts.keeper.closeIdle(),
+        onLook: () => look(parts),
         onProblem: (error) => {
           report("look_failed", { error });
           return undefined;
@@ -175,15 +201,22 @@ async function runWithLock(options: HandsLifeOptions, lock: FileLock): Promise<v
 interface Parts {
   readonly service: CallService;
   readonly keeper: SandboxKeeper;
+  readonly checkpoints: CheckpointKeeper;
+  readonly keeping: Keeping;
 }
 
-function assemble(
+interface Identity {
+  readonly times: HandsTimes;
+  readonly boot: string;
+  readonly installationId: string;
+  readonly onStopRequest: () => void;
+}
+
+async function assemble(
   options: HandsLifeOptions,
   adapters: HandsAdapters,
-  times: HandsTimes,
-  boot: string,
-  onStopRequest: () => void,
-): Parts {
+  { times, boot, installationId, onStopRequest }: Identity,
+): Promise<Parts> {
   const { provider, blobs, runTool, outside = new Map(), clock, report } = adapters;
   const keeper = new SandboxKeeper({
     provider,
@@ -206,7 +239,28 @@ function assemble(
     handFolder: (handId) => new HandFolder(handsFolderOf(options.dataDir), handId).path,
     report,
   });
-  const tools = { memory, runTool, outside, prepare: repositories?.prepare.bind(repositories) };
+  const discard = async (handId: string) => {
+    await repositories?.dispose(handId);
+    await keeper.dispose(handId);
+    collector.forget(handId);
+    memory.forget(handId);
+  };
+  const journal = new CallJournal({
+    boot,
+    unsafeForgetCalls: options.unsafeForgetCalls ?? false,
+  });
+  const keeping = { ...KEEPING, ...options.keeping };
+  const files = await openFiles(adapters, {
+    ...{ keeper, journal, discard, installationId, dataDir: options.dataDir },
+    limits: { ...keeping, idleMs: times.sandboxIdleMs },
+  });
+  const tools = {
+    memory,
+    runTool,
+    outside,
+    notes: files.notes,
+    prepare: repositories?.prepare.bind(repositories),
+  };
   const runner = new CallRunner({
     keeper,
     collector,
@@ -216,14 +270,11 @@ function assemble(
     report,
     limits: times,
   });
-  const journal = new CallJournal({
-    boot,
-    unsafeForgetCalls: options.unsafeForgetCalls ?? false,
-  });
   const service = new CallService({
     journal,
     runner,
     keeper,
+    ...files,
     collector,
     ledger,
     blobs,
@@ -233,7 +284,37 @@ function assemble(
     onStopRequest,
     onDispose: repositories?.dispose.bind(repositories),
   });
-  return { service, keeper };
+  return { service, keeper, checkpoints: files.checkpoints, keeping };
+}
+
+/** What is known and kept of the hands' files. */
+async function openFiles(
+  { blobs, clock, report }: HandsAdapters,
+  given: Pick<CheckpointKeeperOptions, "keeper" | "installationId" | "limits"> & {
+    readonly dataDir: string;
+    readonly journal: CallJournal;
+    readonly discard: (handId: string) => Promise<void>;
+  },
+) {
+  const { dataDir, journal, discard, ...rest } = given;
+  const notes = new HandNotes({ handsFolder: join(dataDir, "hands"), clock, report, discard });
+  const folder = join(dataDir, "hand-reports");
+  const outbox = await CheckpointOutbox.open({ folder, report }, blobs);
+  const checkpoints = new CheckpointKeeper({
+    ...{ ...rest, notes, outbox, blobs, clock, report },
+    isBusy: (handId) => journal.isBusy(handId),
+    freeDiskBytes: async () => {
+      const { bavail, bsize } = await statfs(dataDir);
+      return bavail * bsize;
+    },
+  });
+  return { notes, outbox, checkpoints };
+}
+
+function look({ keeper, checkpoints, keeping }: Parts): void {
+  keeper.closeIdle();
+  if (process.availableMemory() < keeping.freeMemoryBytesMin) keeper.closeOldest();
+  checkpoints.look();
 }
 
 /** From here on these hands are found: only after the sandboxes of earlier boots are proved gone. */
@@ -261,25 +342,20 @@ async function publish(
   failPoint("hands.start.after_publish");
 }
 
-async function end(
-  { service, keeper }: Parts,
-  server: HandsServer,
-  clock: Clock,
-  endMs: number,
-): Promise<void> {
+async function end(parts: Parts, server: HandsServer, clock: Clock, endMs: number): Promise<void> {
   using deadline = new Deadline(clock, endMs);
   const missed = deadline.passed.then(() => {
     throw new Error(`the hands did not end within ${endMs} ms`);
   });
-  await Promise.race([endOrderly(service, keeper, server), missed]);
+  await Promise.race([endOrderly(parts, server), missed]);
 }
 
 async function endOrderly(
-  service: CallService,
-  keeper: SandboxKeeper,
+  { service, keeper, checkpoints }: Parts,
   server: HandsServer,
 ): Promise<void> {
   await server.close();
   await service.endCalls();
   await keeper.closeAll();
+  await checkpoints.rest();
 }

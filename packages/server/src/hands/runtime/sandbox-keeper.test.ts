@@ -206,6 +206,77 @@ test("ends the sandbox of a hand before it disposes of its workspace", async () 
   expect([wasDead, provider.disposed]).toEqual([[true], ["hand_1"]]);
 });
 
+test("lets a sandbox be read by nobody else, and ends the reading for who asks", async () => {
+  const { keeper, provider } = open();
+  let isStopped = false;
+  const begun = Promise.withResolvers<void>();
+  const reading = keeper.read(makeCall(), async (_sandbox, signal) => {
+    begun.resolve();
+    await untilAborted(signal).catch(() => {
+      isStopped = true;
+    });
+  });
+  await begun.promise;
+  expect(await keeper.read(makeCall(), async () => "read")).toBeUndefined();
+  const lease = await acquire(keeper);
+  expect([isStopped, provider.sandboxes[0]?.isDead]).toEqual([true, true]);
+  expect(lease.sandbox).toBe(provider.sandboxes[1]);
+  await reading;
+  expect(await keeper.read(makeCall({ handId: "hand_2" }), async () => "read")).toBe("read");
+  expect([provider.sandboxes[2]?.isDead, keeper.has("hand_2")]).toEqual([true, false]);
+  const failure = new Error("unreadable");
+  const failing = keeper.read(makeCall({ handId: "hand_2" }), () => Promise.reject(failure));
+  await expect(failing).rejects.toBe(failure);
+  expect(keeper.has("hand_2")).toBe(false);
+  expect(keeper.takeUnnoticedDeath("hand_2")).toBeUndefined();
+});
+
+test("ends a reading where a new sandbox has no room, and all of them when it closes", async () => {
+  const { keeper, provider } = open({ sandboxesMax: 1 });
+  const read = () => keeper.read(makeCall(), (_sandbox, signal) => untilAborted(signal));
+  const first = read();
+  const lease = await acquire(keeper, { handId: "hand_2" });
+  expect(await first).toBeUndefined();
+  expect(await read()).toBeUndefined();
+  lease.release();
+  await keeper.close("hand_2");
+  const second = read();
+  await keeper.closeAll();
+  expect(await second).toBeUndefined();
+  expect(provider.sandboxes.every(({ isDead }) => isDead)).toBe(true);
+});
+
+test("gives a sandbox to another session only if its own would be the same", async () => {
+  const { keeper, provider } = open();
+  const { recipe } = makeCall();
+  const by = async (holder: string, hosts?: readonly string[]) => {
+    const network = hosts ? ({ type: "limited", hosts } as const) : recipe.network;
+    const request = { ...makeCall(), holder, recipe: { ...recipe, network } };
+    const lease = await keeper.acquire(request, new AbortController().signal);
+    lease.release();
+    return provider.sandboxes.map((sandbox): unknown => sandbox).indexOf(lease.sandbox);
+  };
+  expect(await by("sesn_1", ["one.test"])).toBe(0);
+  expect(await by("sesn_2", ["one.test"])).toBe(0);
+  expect(await by("sesn_3", ["two.test"])).toBe(1);
+  expect(await by("sesn_1")).toBe(2);
+  expect(provider.sandboxes.map(({ isDead }) => isDead)).toEqual([true, true, false]);
+});
+
+test("ends the sandbox that was not used for the longest time, if there is one", async () => {
+  const { keeper, provider, clock } = open();
+  keeper.closeOldest();
+  const busy = await acquire(keeper);
+  for (const handId of ["hand_2", "hand_3"]) {
+    await clock.advance(1_000);
+    (await acquire(keeper, { handId })).release();
+  }
+  keeper.closeOldest();
+  await turn();
+  expect(provider.sandboxes.map(({ isDead }) => isDead)).toEqual([false, true, false]);
+  busy.release();
+});
+
 function open(options: { sandboxesMax?: number } = {}) {
   const provider = new ScriptedProvider();
   const clock = new ManualClock();

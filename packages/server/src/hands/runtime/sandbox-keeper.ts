@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { Recipe } from "../../core/ports/hands.ts";
 import {
   type ProvisionRequest,
   type Sandbox,
@@ -39,6 +41,12 @@ export interface SandboxLease {
   release(): void;
 }
 
+/** A request by a session that has the hand now. */
+export interface Holding extends ProvisionRequest {
+  /** The session; absent for what is no call of one. */
+  readonly holder?: string;
+}
+
 /** One hand's sandbox from the first call for it until its processes are proved gone. */
 interface Entry {
   /** What the provider says, however late. */
@@ -52,7 +60,11 @@ interface Entry {
   users: number;
   lastUsedMs: number;
   closing: Promise<void> | undefined;
+  /** For reading alone, and to be ended for whoever else asks. */
+  isRead: boolean;
   closedBecause: string | undefined;
+  /** What its newest call came with, and whose that was. */
+  used: Pick<Holding, "holder" | "recipe">;
   readonly closedListeners: Set<(why: string) => void>;
 }
 
@@ -80,9 +92,10 @@ export class SandboxKeeper {
    * `SandboxUnavailableError`, also when the signal is aborted first: the making is given up when nobody
    * waits for it any more.
    */
-  async acquire(request: ProvisionRequest, signal: AbortSignal): Promise<SandboxLease> {
+  async acquire(request: Holding, signal: AbortSignal): Promise<SandboxLease> {
     const entry = await this.#entryFor(request, signal);
     entry.users += 1;
+    if (request.holder !== undefined) entry.used = request;
     try {
       const sandbox = await unlessAborted(entry.sandbox, signal, givenUp);
       // Files may have come and gone since it was made.
@@ -103,6 +116,52 @@ export class SandboxKeeper {
     const death = this.#unnoticedDeaths.get(handId);
     this.#unnoticedDeaths.delete(handId);
     return death?.why;
+  }
+
+  has(handId: string): boolean {
+    return this.#entries.has(handId);
+  }
+
+  /**
+   * Lets a sandbox be used that is made for it and ended after it. Undefined if the hand has one, if there is
+   * no room, or if one was asked for meanwhile: then the signal is aborted, and the rest is not waited for.
+   */
+  async read<T>(
+    request: ProvisionRequest,
+    use: (sandbox: Sandbox, signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
+    const isFull = this.#entries.size >= this.#options.sandboxesMax;
+    if (this.#closed || isFull || this.#entries.has(request.handId)) return undefined;
+    const entry = this.#provision(request);
+    const { signal } = entry.abandon;
+    // Nobody may have it, from the beginning: who asks has it ended.
+    const reading = this.#read(entry, use);
+    const over = reading.then(ignore, ignore);
+    entry.closing = over.then(() => this.#end(request.handId, entry));
+    entry.closing.catch(ignore);
+    entry.isRead = true;
+    try {
+      return await reading;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return undefined;
+    } finally {
+      await entry.closing;
+    }
+  }
+
+  async #read<T>(
+    entry: Entry,
+    use: (sandbox: Sandbox, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { signal } = entry.abandon;
+    return await use(await unlessAborted(entry.sandbox, signal, givenUp), signal);
+  }
+
+  /** Begins to end the sandbox that was not used for the longest time, if one is not in use. */
+  closeOldest(): void {
+    const [oldest] = this.#idle().sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
+    if (oldest) this.#closeLater(...oldest);
   }
 
   /** Ends the hand's sandbox if there is one; resolves when its processes are gone. */
@@ -138,12 +197,13 @@ export class SandboxKeeper {
     await Promise.all(all.map(([handId, entry]) => this.#close(handId, entry)));
   }
 
-  async #entryFor(request: ProvisionRequest, signal: AbortSignal): Promise<Entry> {
+  async #entryFor(request: Holding, signal: AbortSignal): Promise<Entry> {
     for (;;) {
       if (signal.aborted) throw givenUp();
       if (this.#closed) throw new SandboxUnavailableError("these hands are stopping");
       const entry = this.#entries.get(request.handId);
-      if (entry && !entry.closing) return entry;
+      if (entry && isFor(entry, request)) return entry;
+      if (entry) this.#giveWay(request.handId, entry);
       // Nothing is awaited between the look and the making, so that a second call finds the first's.
       if (!entry && this.#entries.size < this.#options.sandboxesMax)
         return this.#provision(request);
@@ -151,9 +211,16 @@ export class SandboxKeeper {
     }
   }
 
+  /** Begins to end what is not for the one who asks. */
+  #giveWay(handId: string, entry: Entry): void {
+    if (entry.isRead) entry.abandon.abort();
+    if (!entry.closing) this.#closeLater(handId, entry);
+  }
+
   async #makeRoom(): Promise<void> {
-    const closing = [...this.#entries.values()].find((entry) => entry.closing)?.closing;
-    if (closing) return await closing;
+    const ending = [...this.#entries.values()].find((entry) => entry.closing);
+    if (ending?.isRead) ending.abandon.abort();
+    if (ending) return await ending.closing;
     const [oldest] = this.#idle().sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
     if (oldest) return await this.#close(...oldest);
     throw new SandboxUnavailableError(
@@ -161,7 +228,7 @@ export class SandboxKeeper {
     );
   }
 
-  #provision(request: ProvisionRequest): Entry {
+  #provision(request: Holding): Entry {
     const { clock, provider, provisionDeadlineMs } = this.#options;
     const abandon = new AbortController();
     const made = provider.provision(request, abandon.signal);
@@ -178,6 +245,8 @@ export class SandboxKeeper {
       users: 0,
       lastUsedMs: clock.now(),
       closing: undefined,
+      isRead: false,
+      used: request,
       closedBecause: undefined,
       closedListeners: new Set(),
     };
@@ -243,6 +312,7 @@ export class SandboxKeeper {
   }
 
   #close(handId: string, entry: Entry): Promise<void> {
+    if (entry.isRead) entry.abandon.abort();
     entry.closing ??= this.#end(handId, entry);
     return entry.closing;
   }
@@ -276,6 +346,21 @@ export class SandboxKeeper {
   #idle(): [string, Entry][] {
     return [...this.#entries].filter(([, entry]) => entry.users === 0 && !entry.closing);
   }
+}
+
+/**
+ * True for one that may be used. What a sandbox was made with holds for its session as long as it has the hand. Another session gets it
+ * as it is only if its own would be the same: else it could reach what was promised to the first alone.
+ */
+function isFor({ used, closing, isRead }: Entry, { holder, recipe }: Holding): boolean {
+  if (closing || isRead) return false;
+  if (holder === undefined || holder === used.holder) return true;
+  return isDeepStrictEqual(comparable(recipe), comparable(used.recipe));
+}
+
+/** Without what its files began with, which is over. */
+function comparable({ checkpoint: _, ...recipe }: Recipe): Omit<Recipe, "checkpoint"> {
+  return recipe;
 }
 
 function givenUp(): SandboxUnavailableError {

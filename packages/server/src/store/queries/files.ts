@@ -150,7 +150,11 @@ export async function isContentReferenced(
     select 1 as found where
       exists (select 1 from files where workspace_id = ${workspaceId} and sha256 = ${sha256})
       or exists (select 1 from recipe_blobs where workspace_id = ${workspaceId} and sha256 = ${sha256})
-      or exists (select 1 from skill_versions where workspace_id = ${workspaceId} and sha256 = ${sha256})`);
+      or exists (select 1 from skill_versions where workspace_id = ${workspaceId} and sha256 = ${sha256})
+      or exists (
+        select 1 from hands
+        where workspace_id = ${workspaceId} and checkpoint_sha256 = ${sha256}
+      )`);
   return found.length > 0;
 }
 

@@ -3,6 +3,7 @@ import type { NewSession, SessionPatch, SessionRecord } from "../../core/ports/s
 import { toJson } from "../json-column.ts";
 import { decodeSession, type SessionRow } from "../session-row.ts";
 import { type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { removeHand } from "./hands.ts";
 import { addLooseBlobsOf } from "./loose-blobs.ts";
 
 const COLUMNS = sql`
@@ -103,18 +104,22 @@ export async function updateSession(
 
 /** See `SessionWriter.delete`. A hand that never got a call has nothing to be disposed of. */
 export async function deleteSession(tx: SqlTransaction, key: SessionKey): Promise<void> {
-  const row = await tx.db.get<{ session_key: number; last_seq: number }>(sql`
+  const row = await tx.db.get<{ session_key: number; hand_id: string; last_seq: number }>(sql`
     update sessions set
       deleted_at = ${tx.now}, wake_at = null, lease_holder = null, lease_expires_at = null,
       input_seq = null, input_at = null,
       hand_disposed = case when exists (
         select 1 from events e
         where e.session_key = sessions.session_key and e.type = 'drover.call_started'
+      ) or exists (
+        select 1 from hands h
+        where h.workspace_id = sessions.workspace_id and h.hand_id = sessions.hand_id
       ) then 0 else 1 end
     where workspace_id = ${key.workspaceId} and id = ${key.sessionId} and deleted_at is null
-    returning session_key, last_seq`);
+    returning session_key, hand_id, last_seq`);
   if (row === undefined) return;
   const { session_key: sessionKey, last_seq: lastSeq } = row;
+  await removeHand(tx, key.workspaceId, row.hand_id);
   await tx.db.all(sql`delete from events where session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from event_contents where session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from inbox where session_key = ${sessionKey}`);
@@ -129,6 +134,29 @@ export async function deleteSession(tx: SqlTransaction, key: SessionKey): Promis
   await tx.db.all(sql`delete from session_memory_stores where session_key = ${sessionKey}`);
   await tx.db.all(sql`delete from session_definitions where session_key = ${sessionKey}`);
   tx.touched.add(key, { lastSeq, due: false });
+}
+
+/** See `SessionWriter.swapHands`. */
+export async function swapHands(
+  tx: SqlTransaction,
+  workspaceId: string,
+  [one, other]: readonly [string, string],
+): Promise<void> {
+  const handOf = async (id: string) => {
+    const row = await tx.db.get<{ hand_id: string }>(sql`
+      select hand_id from sessions
+      where workspace_id = ${workspaceId} and id = ${id} and deleted_at is null`);
+    if (row === undefined) throw new Error(`there is no session ${id} to swap hands with`);
+    return row.hand_id;
+  };
+  const hands = [await handOf(other), await handOf(one)];
+  for (const [index, id] of [one, other].entries()) {
+    await tx.db.all(sql`
+      update sessions set
+        hand_id = ${hands[index] ?? ""}, epoch = epoch + 1, lease_holder = null,
+        lease_expires_at = null
+      where workspace_id = ${workspaceId} and id = ${id}`);
+  }
 }
 
 /** See `SessionReader.findRepositoryToken`. */

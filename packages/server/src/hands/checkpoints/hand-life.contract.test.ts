@@ -1,0 +1,177 @@
+import { existsSync, readdirSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { HandReport } from "../../core/ports/hand-records.ts";
+import type { CallOutcome, HandCall, HandFiles } from "../../core/ports/hands.ts";
+import { systemClock } from "../../lib/system-clock.ts";
+import { blobPath } from "../../store/blob-path.ts";
+import { LocalBlobs } from "../../store/local-blobs.ts";
+import { makeCall } from "../fake/make-call.ts";
+import { LocalHands } from "../protocol/hands-client.ts";
+import { type HandsLifeOptions, liveAsHands } from "../runtime/hands-life.ts";
+import { BubblewrapProvider } from "../sandbox/bubblewrap/bubblewrap-provider.ts";
+import { removeFolder } from "../sandbox/local/remove-folder.ts";
+import { executeTool } from "../toolset/execute-tool.ts";
+
+/** Hands with real sandboxes, in this process: what becomes of files that nobody uses. */
+
+const NEVER = new AbortController().signal;
+const BEGUN: HandFiles = { line: 1, is_ahead: false };
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "drover-life-"));
+  onTestFinished(() => removeFolder(path, []));
+  return path;
+}
+
+interface Machine {
+  readonly dataDir: string;
+  readonly hands: LocalHands;
+  readonly reported: readonly string[];
+  run(command: string, files?: HandFiles): Promise<CallOutcome>;
+  /** What is told of a hand's files, as soon as something is. */
+  told(): Promise<HandReport>;
+  stop(): Promise<void>;
+}
+
+let calls = 0;
+
+async function startMachine(
+  blobsFolder: string,
+  keeping: HandsLifeOptions["keeping"] = {},
+  dataDir?: string,
+): Promise<Machine> {
+  const data = dataDir ?? (await folder());
+  const ending = new AbortController();
+  const reported: string[] = [];
+  const life = liveAsHands({
+    dataDir: data,
+    openAdapters: async () => ({
+      provider: new BubblewrapProvider({
+        dataFolder: data,
+        blobPath: (workspaceId, sha256) => blobPath(blobsFolder, workspaceId, sha256),
+      }),
+      blobs: await LocalBlobs.open(blobsFolder),
+      runTool: executeTool,
+      clock: systemClock,
+      report: (event) => reported.push(event),
+    }),
+    signal: ending.signal,
+    times: { sandboxIdleMs: 50, lookMs: 20 },
+    keeping,
+  });
+  const stop = async () => {
+    ending.abort();
+    await life;
+  };
+  onTestFinished(stop);
+  const start = () => Promise.resolve();
+  const hands = new LocalHands({ dataDir: data, start, clock: systemClock });
+  onTestFinished(() => hands.close());
+  return {
+    ...{ dataDir: data, hands, reported, stop },
+    run: async (command, files = BEGUN) => {
+      calls += 1;
+      const { hands_boot } = await hands.locate("hand_1", NEVER);
+      const call: HandCall = makeCall({
+        ...{ callId: `sevt_${calls}`, handsBoot: hands_boot, input: { command }, files },
+      });
+      const outcome = await hands.execute(call, NEVER);
+      await hands.settle(call);
+      return outcome;
+    },
+    told: async () => {
+      let found: HandReport | undefined;
+      const look = async () => {
+        [found] = await hands.reports();
+        return found;
+      };
+      await expect.poll(look, { timeout: 20_000 }).toBeDefined();
+      if (found === undefined) throw new Error("nothing was told");
+      return found;
+    },
+  };
+}
+
+function textOf(outcome: CallOutcome): string {
+  const block = outcome.type === "result" ? outcome.content[0] : undefined;
+  return block?.type === "text" ? block.text.trim() : outcome.type;
+}
+
+const ahead = (line: number): HandFiles => ({ line, is_ahead: true });
+
+test("an idle sandbox is kept and ended; its files are here again, and elsewhere with what was kept", async () => {
+  const blobs = await folder();
+  const here = await startMachine(blobs);
+  await here.run("mkdir -p a/b && echo one > a/b/file && ln -s a/b/file link; cd a; x=1");
+  const report = await here.told();
+  expect(report).toMatchObject({
+    ...{ workspace_id: "wrkspc_1", hand_id: "hand_1", line: 1, problem: null },
+    call_ids: [`sevt_${calls}`],
+  });
+  await here.hands.acknowledge({ ...report, taken_at: "2026-01-01T00:00:00.000Z" });
+  expect(await here.hands.reports()).toEqual([report]);
+  await here.hands.acknowledge(report);
+  expect(await here.hands.reports()).toEqual([]);
+  // The shell is gone with the sandbox; nothing else is.
+  expect(textOf(await here.run("pwd; cat link; echo $x end", ahead(1)))).toBe(
+    "/workspace\none\nend",
+  );
+  const again = await here.told();
+  expect(again.call_ids).toHaveLength(2);
+  const checkpoint = again.checkpoint ?? undefined;
+  if (checkpoint === undefined) throw new Error("nothing was kept");
+  const there = await startMachine(blobs);
+  expect(await there.run("true", ahead(1))).toEqual({ type: "files_gone" });
+  expect(readdirSync(join(there.dataDir, "hands"))).toEqual([]);
+  const moved = { line: 2, is_ahead: false, checkpoint };
+  expect(textOf(await there.run("cat link && echo two > a/b/file", moved))).toBe("one");
+  expect(textOf(await there.run("cat link", { ...moved, is_ahead: true }))).toBe("two");
+  // What is here is an older line's: it is not taken for the other, and does not come back by itself.
+  expect(await here.run("true", ahead(2))).toEqual({ type: "files_gone" });
+  expect(textOf(await here.run("cat link; rm link", { line: 3, is_ahead: false }))).toMatch(
+    /No such file/,
+  );
+  expect(await here.run("true", ahead(2))).toEqual({ type: "files_gone" });
+});
+
+test("files that are too many here go, the longest unused first, and come back by themselves", async () => {
+  const blobs = await folder();
+  const machine = await startMachine(blobs, { cacheBytesMax: 0 });
+  await machine.run("echo one > file; mkdir closed; chmod 0 closed");
+  const report = await machine.told();
+  const workspace = join(machine.dataDir, "hands/hand_1/workspace");
+  expect(existsSync(workspace)).toBe(true);
+  await machine.hands.acknowledge(report);
+  await expect.poll(() => existsSync(workspace), { timeout: 10_000 }).toBe(false);
+  // Also after the hands began anew, and though a server that was late says what it knew before.
+  await machine.stop();
+  const next = await startMachine(blobs, { cacheBytesMax: 0 }, machine.dataDir);
+  expect(textOf(await next.run("cat file", ahead(1)))).toBe("one");
+});
+
+test("what is more than is kept stays here, and that is told", async () => {
+  const blobs = await folder();
+  const machine = await startMachine(blobs, { checkpointBytesMax: 1_000_000, cacheBytesMax: 0 });
+  await machine.run("head -c 3000000 /dev/urandom > large");
+  const report = await machine.told();
+  expect(report).toMatchObject({ checkpoint: null, problem: expect.stringContaining("1000000") });
+  await machine.hands.acknowledge(report);
+  expect(textOf(await machine.run("stat -c %s large; ls -A /mnt/session/.spill", ahead(1)))).toBe(
+    "3000000",
+  );
+  // Tried again once something changed.
+  await machine.run("rm large", ahead(1));
+  expect((await machine.told()).checkpoint).not.toBeNull();
+});
+
+test("hands that begin anew keep what those before did not get to", async () => {
+  const blobs = await folder();
+  const first = await startMachine(blobs, { checkpointBytesMax: 0 });
+  await first.run("echo one > file");
+  await first.stop();
+  const next = await startMachine(blobs, {}, first.dataDir);
+  expect(await next.told()).toMatchObject({ call_ids: [`sevt_${calls}`], problem: null });
+});
