@@ -110,6 +110,8 @@ test("a sandbox passes from one session to another with its files, and its proce
   await expect(pass(heir.id, sessionId)).rejects.toThrow("has no sandbox to pass on");
   const before = await handOf(client, sessionId);
   expect(await pass(sessionId, heir.id)).toMatchObject({ id: before.id, session_id: heir.id });
+  const fork = await client.post<Hand>(`/v1/drover/sessions/${heir.id}/fork`, { body: {} });
+  expect(await run(client, fork.id, "cat file")).toBe("There is: mine");
   expect(await run(client, heir.id, "pwd; echo $word; cat /workspace/file")).toBe(
     "There is: /tmp\nkept\nmine",
   );

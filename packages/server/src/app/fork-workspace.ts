@@ -23,6 +23,11 @@ export async function workspaceAt(
 ): Promise<WorkspaceAt> {
   const key = keyOf(source);
   const before = await lastCall(events, key, { before: seq + 1 });
+  const taken = await takenHand(events, source, seq);
+  if (taken !== undefined && (before === undefined || before.seq < taken)) {
+    const newest = await lastCall(events, key, {});
+    return { type: newest === undefined || newest.seq < taken ? "present" : "gone" };
+  }
   if (before === undefined) return { type: "untouched" };
   if (before.private.hand_id !== source.hand_id) {
     const [begun] = await events.getEvents(key, {
@@ -34,6 +39,19 @@ export async function workspaceAt(
   }
   const newest = await lastCall(events, key, {});
   return { type: newest?.seq === before.seq ? "present" : "gone" };
+}
+
+/** Where the session took its hand over from another one, with files that no call in its log made. */
+async function takenHand(
+  events: EventReader,
+  source: SessionRecord,
+  seq: number,
+): Promise<number | undefined> {
+  const types = ["drover.hand_taken"] as const;
+  const range = { types, before: seq + 1, order: "desc", limit: 1 } as const;
+  const [last] = await events.getEvents(keyOf(source), range);
+  const isIts = last?.type === "drover.hand_taken" && last.private.hand_id === source.hand_id;
+  return isIts ? last.seq : undefined;
 }
 
 /**

@@ -7,7 +7,9 @@ const CHECKPOINT_BYTES_MAX = 512 * 1024 * 1024;
 
 const ARCHIVE_MS = 120_000;
 const ARCHIVE_BYTES_MIN = 1024;
-const CHUNK_BYTES = 1024 * 1024;
+/** What one request to the agent gives. */
+const CHUNK_BYTES = 256 * 1024;
+const CHUNKS_AHEAD = 16;
 /** On disk, unlike `/tmp`, and no part of what is kept. */
 const SPILL_FOLDER = "/mnt/session/.spill";
 
@@ -76,15 +78,29 @@ async function* contentOf(
   if (size > bytesMax) {
     throw new CheckpointError(`its files come to more than ${bytesMax} bytes`);
   }
-  for (let offset = 0; offset < size; ) {
+  // Some are asked for ahead: one after the other, each waits for its turn on a busy machine.
+  const ahead: Promise<Uint8Array>[] = [];
+  for (let asked = 0; asked < size || ahead.length > 0; ) {
     signal.throwIfAborted();
-    const limit = Math.min(CHUNK_BYTES, size - offset);
-    const { bytes } = await sandbox.read(path, { offset, limit });
-    // What the inside answers is not trusted: an empty or oversized answer would never end.
-    if (bytes.byteLength === 0 || bytes.byteLength > limit) {
-      throw new CheckpointError("the files changed while they were read");
+    for (; asked < size && ahead.length < CHUNKS_AHEAD; asked += CHUNK_BYTES) {
+      const limit = Math.min(CHUNK_BYTES, size - asked);
+      const chunk = readWhole(sandbox, path, { offset: asked, limit });
+      // Awaited below, unless an earlier one rejects.
+      chunk.catch(() => undefined);
+      ahead.push(chunk);
     }
-    offset += bytes.byteLength;
-    yield bytes;
+    const next = await ahead.shift();
+    if (next !== undefined) yield next;
   }
+}
+
+/** What the inside answers is not trusted: it may be less, or more, than there was. */
+async function readWhole(
+  sandbox: Sandbox,
+  path: string,
+  range: { offset: number; limit: number },
+): Promise<Uint8Array> {
+  const { bytes } = await sandbox.read(path, range);
+  if (bytes.byteLength === range.limit) return bytes;
+  throw new CheckpointError("the files changed while they were read");
 }
