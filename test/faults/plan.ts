@@ -37,12 +37,15 @@ const PASSES: readonly (readonly [RegExp, number])[] = [
   [/\.start\.|\.spawn\.|\.dispose\./, 1],
 ];
 
+/**
+ * The sessions of the campaign have no memory stores (`test/system/memory.test.ts` dies at these) and no
+ * packages, and nobody builds a base in it: `hands/packages` and `hands/base` have tests that do.
+ */
+const PASSED = FAIL_POINTS.filter((name) => !/^(?:packages|base|hands\.memory)\./.test(name));
+
 export const POINTS: Readonly<Record<Target, readonly string[]>> = {
-  serve: FAIL_POINTS.filter((name) => targetOf(name) === "serve"),
-  // The sessions of the campaign have no memory stores: `test/system/memory.test.ts` dies at these.
-  hands: FAIL_POINTS.filter(
-    (name) => targetOf(name) === "hands" && !name.startsWith("hands.memory."),
-  ),
+  serve: PASSED.filter((name) => targetOf(name) === "serve"),
+  hands: PASSED.filter((name) => targetOf(name) === "hands"),
 };
 
 /** The points of the client of the hands are passed by the server. */

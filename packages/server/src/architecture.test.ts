@@ -42,7 +42,12 @@ const PACKAGES: Record<string, readonly string[]> = {
   yazl: ["lib/archive"],
   "modern-tar": ["lib/archive"],
   "html-to-text": ["hands/web"],
-  "node:child_process": ["hands/sandbox", "serve/spawn-hands.ts", "cli"],
+  "node:child_process": [
+    "hands/sandbox",
+    "hands/base/build-base.ts",
+    "serve/spawn-hands.ts",
+    "cli",
+  ],
 };
 
 /** `core` decides from data alone: no I/O, no clock, no framework. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ModelSettings } from "./config-models.ts";
+import { PACKAGE_SETTINGS } from "./config-packages.ts";
 import { dollars } from "./config-prices.ts";
 import { parseNetwork } from "./lib/ip-address.ts";
 
@@ -256,6 +257,7 @@ export const Settings = z.strictObject({
     .describe(
       "Megabytes of files of idle sandboxes that stay on this machine's disk though they are kept in the blob store too. Beyond it the longest unused go, and come back from there.",
     ),
+  ...PACKAGE_SETTINGS,
   DROVER_FILES_BYTES_MAX: z.coerce
     .number()
     .int()

@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { scaled } from "./config-model-prices.ts";
 import type { ConfiguredModel } from "./config-models.ts";
 import { type ConfiguredProvider, configuredModels } from "./config-models-access.ts";
+import { type PackageRegistrySettings, packageRegistries, sandboxBase } from "./config-packages.ts";
 import { PICODOLLAR_DECIMALS } from "./config-prices.ts";
 import {
   type SandboxLifeSettings,
@@ -14,6 +15,7 @@ import {
 } from "./config-sandbox.ts";
 import { type ConfiguredSearch, configuredSearch, problemInSearch } from "./config-search.ts";
 import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
+import type { SandboxBase } from "./core/ports/hands.ts";
 import { closestName } from "./lib/closest-name.ts";
 import { OperatorError } from "./lib/operator-error.ts";
 import { Secret } from "./lib/secret.ts";
@@ -57,6 +59,10 @@ export interface Config {
   /** What each sandbox may use, and whether that must be enforced. */
   readonly sandboxLimits: SandboxLimitSettings;
   readonly sandboxLife: SandboxLifeSettings;
+  /** The root file system of new sessions' sandboxes. */
+  readonly sandboxBase: SandboxBase;
+  /** Where packages come from, where that is not the public registry. */
+  readonly packageRegistries: PackageRegistrySettings;
   /** When models are offered to look back at their whole session. */
   readonly sessionEvents: "after_compaction" | "always" | "never";
   /** Names of workarounds that are not to be used; `all` is one. Not yet checked. */
@@ -216,6 +222,8 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     sandboxNetwork: settings.DROVER_SANDBOX_NETWORK,
     sandboxLimits: Object.freeze(sandboxLimits(settings)),
     sandboxLife: Object.freeze(sandboxLife(settings)),
+    sandboxBase: sandboxBase(settings.DROVER_SANDBOX_BASE),
+    packageRegistries: Object.freeze(packageRegistries(settings)),
     policiesOff: Object.freeze(settings.DROVER_POLICIES_OFF),
     sessionEvents: settings.DROVER_SESSION_EVENTS,
     prices: Object.freeze({

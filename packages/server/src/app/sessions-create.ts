@@ -10,12 +10,14 @@ import { type NetworkSetting, sandboxNetwork } from "../core/egress/sandbox-netw
 import { InvalidRequestError, NotFoundError, NotImplementedError } from "../core/errors.ts";
 import { memoryMountsOf } from "../core/memory/mounts.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
+import type { SandboxBase } from "../core/ports/hands.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
 import { budgetSet } from "../core/session/budget.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
+import { sessionPackages } from "../core/sessions/session-packages.ts";
 import { tokenBinding } from "../core/sessions/token-binding.ts";
 import { unhonouredParts } from "../core/sessions/unhonoured.ts";
 import { unsupportedParts } from "../core/sessions/unsupported.ts";
@@ -39,6 +41,8 @@ export interface CreateRequest {
   readonly skillReferences: SkillReferences;
   readonly prices: PriceList;
   readonly networkSetting?: NetworkSetting | undefined;
+  /** See `AppDeps`. */
+  readonly sandboxBase?: SandboxBase | undefined;
 }
 
 /**
@@ -46,10 +50,9 @@ export interface CreateRequest {
  * nothing of it. With `initial_events` it answers `running`: its first turn is due. What it is made with
  * and this version does nothing with is shown by errors in its log.
  */
-export async function createSession(
-  tx: StoreTransaction,
-  { workspaceId, params, secretBox, skillReferences, prices, networkSetting }: CreateRequest,
-): Promise<Wire> {
+export async function createSession(tx: StoreTransaction, request: CreateRequest): Promise<Wire> {
+  const { workspaceId, params, secretBox, skillReferences, prices, networkSetting } = request;
+  const { sandboxBase = { type: "host" } } = request;
   const environment = await getEnvironment(tx, workspaceId, params.environment_id);
   const agent = await getAgent(tx, workspaceId, params.agent);
   const overrides = overridesOf(params.agent);
@@ -59,6 +62,11 @@ export async function createSession(
   if (unsupported.length > 0) {
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
   }
+  const packages = sessionPackages({
+    environment: environment.config,
+    setting: networkSetting,
+    base: sandboxBase,
+  });
   const budget = params.budget ?? null;
   if (budget !== null) assertBudgetable(effective, prices);
   const key = { workspaceId, sessionId: newId("sesn") };
@@ -82,7 +90,8 @@ export async function createSession(
     budget,
     recipe: {
       provider: "bubblewrap",
-      base: { type: "host" },
+      base: sandboxBase,
+      ...(packages !== undefined && { packages }),
       mounts: [...skillMounts, ...mounts, ...memoryMountsOf(resources)],
       network: sandboxNetwork({
         setting: networkSetting,

@@ -6,6 +6,7 @@ import { memoryMountsOf } from "../core/memory/mounts.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
+import type { SandboxBase } from "../core/ports/hands.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
@@ -13,6 +14,7 @@ import type { LogEvent } from "../core/session/log-event.ts";
 import { totalsOf } from "../core/session/totals.ts";
 import { transplanted } from "../core/session/transplant.ts";
 import type { FileLine, SessionLine } from "../core/sessions/session-file.ts";
+import { sessionPackages } from "../core/sessions/session-packages.ts";
 import { unsupportedParts } from "../core/sessions/unsupported.ts";
 import { workspaceNote } from "../core/sessions/workspace-at.ts";
 import { derivedId, newId } from "../lib/new-id.ts";
@@ -43,6 +45,8 @@ export interface ImportOptions {
   readonly clock: Pick<Clock, "now">;
   readonly prices: PriceList;
   readonly networkSetting?: NetworkSetting | undefined;
+  /** See `AppDeps`. */
+  readonly sandboxBase?: SandboxBase | undefined;
   /** See `createFiles`. */
   readonly filesBytesMax?: number | undefined;
 }
@@ -151,7 +155,7 @@ function renamedResource(
   };
 }
 
-/** With the network of the environment that it is to live in, here. */
+/** With the network, base and packages of the environment that it is to live in, here. */
 async function supported(made: Import): Promise<Import> {
   const { options, session } = made;
   const { workspace_id, environment_id } = session;
@@ -166,7 +170,14 @@ async function supported(made: Import): Promise<Import> {
     environment: environment.config,
     mcpServers: agent.mcp_servers,
   });
-  return { ...made, session: { ...session, recipe: { ...session.recipe, network } } };
+  const base = options.sandboxBase ?? { type: "host" };
+  const packages = sessionPackages({
+    environment: environment.config,
+    setting: options.networkSetting,
+    base,
+  });
+  const place = { base, ...(packages !== undefined && { packages }), network };
+  return { ...made, session: { ...session, recipe: { ...session.recipe, ...place } } };
 }
 
 async function importEvents(made: Import, file: SessionFileReader): Promise<CopiedLog> {

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
-import type { Sandbox, SandboxCapabilities } from "../core/ports/sandbox.ts";
+import type { Outfit, Sandbox, SandboxCapabilities } from "../core/ports/sandbox.ts";
 import { openGuard } from "../egress/open-egress.ts";
+import { BaseStore } from "../hands/base/base-store.ts";
+import { findBase } from "../hands/base/find-base.ts";
 import { BubblewrapProvider } from "../hands/sandbox/bubblewrap/bubblewrap-provider.ts";
 import { type Finding, fault, good, limit } from "./doctor-finding.ts";
 import { failureSentence } from "./failure.ts";
@@ -15,6 +17,8 @@ const REMEDY =
 
 /** Runs a real sandbox and tries, from inside, what must not be possible. */
 export async function examineSandbox(config: Config, folder: string): Promise<Finding[]> {
+  const base = examineBase(config);
+  if (base.finding.verdict === "fault") return [base.finding];
   const provider = new BubblewrapProvider({
     dataFolder: folder,
     blobPath: (workspaceId, sha256) => join(folder, workspaceId, sha256),
@@ -26,7 +30,9 @@ export async function examineSandbox(config: Config, folder: string): Promise<Fi
     ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
   });
   const signal = AbortSignal.timeout(PATIENCE_MS);
-  const request = { workspaceId: "doctor", handId: "hand_doctor", recipe: RECIPE };
+  const { outfit } = base;
+  const place = { workspaceId: "doctor", handId: "hand_doctor", recipe: RECIPE };
+  const request = { ...place, ...(outfit !== undefined && { outfit }) };
   try {
     const start = performance.now();
     const sandbox = await provider.provision(request, signal);
@@ -34,6 +40,7 @@ export async function examineSandbox(config: Config, folder: string): Promise<Fi
     if (first !== "ready\n") return [fault("sandbox", `a command said ${JSON.stringify(first)}`)];
     const ms = Math.round(performance.now() - start);
     return [
+      base.finding,
       good("sandbox", `made, and a command run, in ${ms} ms`),
       ...(await tryToGetOut(sandbox, signal)),
       repositories(await run(sandbox, "git --version 2>/dev/null", signal)),
@@ -50,6 +57,28 @@ function repositories(said: string): Finding {
   return said.startsWith("git version ")
     ? good("git", `${said.trim().slice("git version ".length, 40)}, for sessions with repositories`)
     : limit("git", "not there: repositories of sessions cannot be cloned until it is installed");
+}
+
+/** Which root file system new sessions' sandboxes have, and what a provider is told of it. */
+function examineBase(config: Config): { finding: Finding; outfit?: Outfit } {
+  const { sandboxBase } = config;
+  try {
+    const store = new BaseStore(config.data);
+    const { root } = findBase(sandboxBase, store);
+    if (root === undefined) {
+      return {
+        finding: good("base", "the programs of this machine; none can be added by packages.apt"),
+      };
+    }
+    const made = sandboxBase.type === "built" ? store.find(sandboxBase.name) : undefined;
+    const said =
+      made === undefined
+        ? `the folder ${root}`
+        : `${made.name}, ${Math.ceil(made.size_bytes / MB)} MB, made at ${made.made_at}`;
+    return { finding: good("base", said), outfit: { root, layers: {}, variables: {} } };
+  } catch (error) {
+    return { finding: fault("base", failureSentence(error)) };
+  }
 }
 
 const RECIPE = {
@@ -71,7 +100,7 @@ const ATTEMPTS: readonly Attempt[] = [
   {
     subject: "files",
     command:
-      "ls /etc/shadow /etc/fstab /root /home /var/lib 2>/dev/null | grep -q . || echo hidden",
+      "{ cat /etc/shadow /etc/fstab; ls /root /home; } 2>/dev/null | grep -q . || echo hidden",
     expected: "hidden\n",
     means: "the host's files are not readable, but for its programs",
   },

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { type Config, loadConfig } from "../config.ts";
 import { VERSION } from "../lib/version.ts";
 import { applyCommand } from "./apply-command.ts";
+import { baseCommand } from "./base-command.ts";
 import { failureSentence, failureStack } from "./failure.ts";
 import { keysCommand, workspacesCommand } from "./keys-command.ts";
 import { sessionCommands } from "./sessions-command.ts";
@@ -44,6 +45,7 @@ function program(): Command {
       process.exitCode = report.isHealthy ? 0 : 1;
     });
   drover.addCommand(applyCommand(config));
+  drover.addCommand(baseCommand(config, say));
   drover.addCommand(keysCommand(config, say));
   drover.addCommand(workspacesCommand(config, say));
   for (const command of sessionCommands(config, say)) drover.addCommand(command);

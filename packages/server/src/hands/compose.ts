@@ -11,7 +11,9 @@ import { LocalBlobs } from "../store/local-blobs.ts";
 import { createEnvelopeBox } from "../vault/envelope-box.ts";
 import { givenKeys } from "../vault/given-keys.ts";
 import { followKeyFile } from "../vault/key-file.ts";
+import { openOutfitted } from "./packages/open-outfitted.ts";
 import type { HandsAdapters } from "./runtime/hands-life.ts";
+import type { Report } from "./runtime/report.ts";
 import { BubblewrapProvider } from "./sandbox/bubblewrap/bubblewrap-provider.ts";
 import { type ConfiguredSearch, openWebSearch } from "./search/open-web-search.ts";
 import { executeTool } from "./toolset/execute-tool.ts";
@@ -25,18 +27,27 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
     pino.destination({ dest: 2, sync: true }),
   );
   const blobsFolder = join(config.data, "blobs");
+  const report: Report = (event, { error, ...fields }) => {
+    if (error === undefined) log.info(fields, event);
+    else log.warn({ ...fields, err: error }, event);
+  };
+  const provider = new BubblewrapProvider({
+    dataFolder: config.data,
+    blobPath: (workspaceId, sha256) => blobPath(blobsFolder, workspaceId, sha256),
+    installedPath: (sha256) => blobPath(blobsFolder, INSTALLED_WORKSPACE, sha256),
+    limits: config.sandboxLimits,
+    enforce: config.sandboxLimits.enforce,
+    ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
+    ...(config.sandboxNetwork === "none"
+      ? {}
+      : { egress: { guard: openGuard(config.egressAllow) } }),
+    onWarning: (message, error) => log.warn({ err: error }, message),
+  });
   return {
-    provider: new BubblewrapProvider({
+    provider: openOutfitted(provider, {
       dataFolder: config.data,
-      blobPath: (workspaceId, sha256) => blobPath(blobsFolder, workspaceId, sha256),
-      installedPath: (sha256) => blobPath(blobsFolder, INSTALLED_WORKSPACE, sha256),
-      limits: config.sandboxLimits,
-      enforce: config.sandboxLimits.enforce,
-      ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
-      ...(config.sandboxNetwork === "none"
-        ? {}
-        : { egress: { guard: openGuard(config.egressAllow) } }),
-      onWarning: (message, error) => log.warn({ err: error }, message),
+      registries: config.packageRegistries,
+      ...{ clock: systemClock, report },
     }),
     blobs: await LocalBlobs.open(blobsFolder),
     runTool: executeTool,
@@ -51,10 +62,7 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
       secretBox: tokenBox(config),
     },
     clock: systemClock,
-    report: (event, { error, ...fields }) => {
-      if (error === undefined) log.info(fields, event);
-      else log.warn({ ...fields, err: error }, event);
-    },
+    report,
   };
 }
 

@@ -25,7 +25,7 @@ import type { Blobs } from "../core/ports/blobs.ts";
 import type { Checkpoints } from "../core/ports/checkpoints.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Egress } from "../core/ports/egress.ts";
-import type { LiveOutputs } from "../core/ports/hands.ts";
+import type { LiveOutputs, SandboxBase } from "../core/ports/hands.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
@@ -73,6 +73,8 @@ export interface AppDeps {
   readonly liveOutputs?: LiveOutputs | undefined;
   /** What new sessions' sandboxes get of the network that their environment names; all unless given. */
   readonly networkSetting?: NetworkSetting | undefined;
+  /** The root file system of new sessions' sandboxes; the host's programs unless given. */
+  readonly sandboxBase?: SandboxBase | undefined;
   /** See `ReplayOptions`. */
   readonly askModel: ReplayOptions["askModel"];
   /** What is known of a model. */

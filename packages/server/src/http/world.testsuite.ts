@@ -76,6 +76,7 @@ export async function openWorld({
   installedSkills?: readonly InstalledSkill[];
   filesBytesMax?: number;
   networkSetting?: "environment" | "none";
+  sandboxBase?: AppDeps["sandboxBase"];
   egress?: Egress;
   askModel?: AppDeps["askModel"];
   checkpoints?: AppDeps["checkpoints"];

@@ -15,6 +15,10 @@ export const FAIL_POINTS = [
   "hands.files.after_discard",
   "hands.files.after_note",
   "hands.provision.after_disk",
+  "packages.before_install",
+  "packages.after_install",
+  "packages.before_publish",
+  "packages.after_publish",
   "hands.provision.after_folder",
   "hands.skill.before_file",
   "hands.skill.after_extract",
@@ -82,6 +86,8 @@ export const FAIL_POINTS = [
   "client.call.after_result",
   "client.dispose.before",
   "client.dispose.after",
+  "base.make.before_publish",
+  "base.make.after_publish",
 ] as const;
 
 export type FailPoint = (typeof FAIL_POINTS)[number];

@@ -106,6 +106,7 @@ export async function compose(
       secretBox,
       egress: openEgress(config.egressAllow),
       networkSetting: config.sandboxNetwork,
+      sandboxBase: config.sandboxBase,
       cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,

@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import { packageRegistryVariables } from "../config-packages.ts";
 import { sandboxLifeVariables, sandboxLimitVariables } from "../config-sandbox.ts";
 import type { SpawnHandsOptions } from "./spawn-hands.ts";
 
@@ -22,6 +23,7 @@ export function handsCommand(
     DROVER_SANDBOX_NETWORK: config.sandboxNetwork,
     ...sandboxLimitVariables(config.sandboxLimits),
     ...sandboxLifeVariables(config.sandboxLife),
+    ...packageRegistryVariables(config.packageRegistries),
   };
   if (config.bwrapPath !== undefined) env["DROVER_BWRAP"] = config.bwrapPath;
   if (config.egressAllow.length > 0) env["DROVER_EGRESS_ALLOW"] = config.egressAllow.join(",");

@@ -8,11 +8,17 @@ export function networkMark({
   sandboxNetwork,
   search,
   sandboxLimits,
-}: Pick<Config, "egressAllow" | "sandboxNetwork" | "search" | "sandboxLimits">): string {
+  packageRegistries,
+}: Pick<
+  Config,
+  "egressAllow" | "sandboxNetwork" | "search" | "sandboxLimits" | "packageRegistries"
+>): string {
   const names = [...new Set(egressAllow)].sort();
   const limits = `limits ${Object.entries(sandboxLimitVariables(sandboxLimits)).flat().join(" ")}`;
+  const registries = Object.entries(packageRegistries).sort().flat();
   return JSON.stringify([
     ...[sandboxNetwork, limits, ...names],
+    ...(registries.length === 0 ? [] : [`packages ${registries.join(" ")}`]),
     ...(search ? [searchMark(search)] : []),
   ]);
 }

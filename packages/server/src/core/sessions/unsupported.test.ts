@@ -76,11 +76,6 @@ describe("what cannot be honoured is named", () => {
       ["agent.execution_identity of type aws_role"],
     ],
     [
-      "packages",
-      { environment: cloud({ packages: { pip: ["x"], apt: ["y"] } }) },
-      ["environment.config.packages.apt", "environment.config.packages.pip"],
-    ],
-    [
       "a customer's workers",
       { environment: { type: "self_hosted" } },
       ["an environment of type self_hosted"],

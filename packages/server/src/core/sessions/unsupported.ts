@@ -1,10 +1,4 @@
-import {
-  type EnvironmentConfig,
-  packageManagers,
-  type SessionAgent,
-  type SessionCreateParams,
-  type Tool,
-} from "@drover/api";
+import type { EnvironmentConfig, SessionAgent, SessionCreateParams, Tool } from "@drover/api";
 import { delegates, type EffectiveAgent } from "../agents/session-agent.ts";
 
 /**
@@ -43,9 +37,7 @@ function unsupportedToolParts(tool: Tool, index: number): string[] {
 
 function unsupportedEnvironmentParts(environment: EnvironmentConfig): string[] {
   if (environment.type === "self_hosted") return ["an environment of type self_hosted"];
-  return packageManagers
-    .filter((manager) => environment.packages[manager].length > 0)
-    .map((manager) => `environment.config.packages.${manager}`);
+  return [];
 }
 
 function unsupportedParamParts(params: Pick<SessionCreateParams, "initial_events">): string[] {

@@ -1,4 +1,4 @@
-import { ResultBlock, SandboxLimitFacts, UserLocation } from "@drover/api";
+import { packageManagers, ResultBlock, SandboxLimitFacts, UserLocation } from "@drover/api";
 import { z } from "zod";
 import { MEMORIES_MAX, MEMORY_STORES_MAX } from "../../core/memory/limits.ts";
 import { REPOSITORY_PROBLEMS, UNSTORED_REASONS } from "../../core/ports/hands.ts";
@@ -51,7 +51,14 @@ const MountPath = z.string().min(1).max(4_096);
 
 export const RecipeMessage = z.strictObject({
   provider: z.enum(PROVIDER_NAMES),
-  base: z.strictObject({ type: z.literal("host") }),
+  base: z.discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("host") }),
+    z.strictObject({ type: z.literal("built"), name: z.string().min(1).max(64) }),
+    z.strictObject({ type: z.literal("directory"), path: MountPath }),
+  ]),
+  packages: z
+    .partialRecord(z.enum(packageManagers), z.array(z.string().min(1).max(256)).min(1).max(256))
+    .exactOptional(),
   mounts: z
     .array(
       z.discriminatedUnion("type", [

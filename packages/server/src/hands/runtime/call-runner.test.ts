@@ -268,6 +268,7 @@ function open(runTool: RunTool, outsideRun?: RunOutside) {
     report,
     sandboxesMax: 10,
     provisionDeadlineMs: 30_000,
+    installDeadlineMs: 600_000,
     idleMs: 60_000,
   });
   const ledger = new OutputLedger(0);

@@ -65,6 +65,8 @@ export interface HandsTimes extends CallLimits {
   /** Between two looks at what a running command has left for its user, at least. */
   readonly outputLookMs: number;
   readonly provisionMs: number;
+  /** For one whose packages may have to be installed first. */
+  readonly installMs: number;
   /** For an orderly end; what is left after it dies with the process. */
   readonly endMs: number;
 }
@@ -75,6 +77,7 @@ export const HANDS_TIMES: HandsTimes = {
   sandboxIdleMs: 30 * 60_000,
   outputLookMs: OUTPUT_WATCH_TIMES.lookMs,
   provisionMs: 30_000,
+  installMs: 60 * 60_000,
   endMs: 15_000,
   callMs: 15 * 60_000,
   bashCallMs: (10 * 60 + 15) * 60_000,
@@ -224,6 +227,7 @@ async function assemble(
     report,
     sandboxesMax: options.sandboxesMax ?? SANDBOXES_MAX,
     provisionDeadlineMs: times.provisionMs,
+    installDeadlineMs: times.installMs,
     idleMs: times.sandboxIdleMs,
   });
   const ledger = new OutputLedger(clock.now());

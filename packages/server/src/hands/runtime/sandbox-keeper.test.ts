@@ -286,6 +286,7 @@ function open(options: { sandboxesMax?: number } = {}) {
     report: () => {},
     sandboxesMax: 10,
     provisionDeadlineMs: 30_000,
+    installDeadlineMs: 600_000,
     idleMs: 60_000,
     ...options,
   });

@@ -20,6 +20,8 @@ export interface SandboxKeeperOptions {
   /** Live sandboxes at a time; an idle one makes room, else a new one is refused. */
   readonly sandboxesMax: number;
   readonly provisionDeadlineMs: number;
+  /** The same for one whose packages may have to be installed first. */
+  readonly installDeadlineMs: number;
   /** A sandbox that no call used for so long is ended; its workspace stays. */
   readonly idleMs: number;
 }
@@ -229,12 +231,14 @@ export class SandboxKeeper {
   }
 
   #provision(request: Holding): Entry {
-    const { clock, provider, provisionDeadlineMs } = this.#options;
+    const { clock, provider, provisionDeadlineMs, installDeadlineMs } = this.#options;
     const abandon = new AbortController();
     const made = provider.provision(request, abandon.signal);
-    const deadline = new Deadline(clock, provisionDeadlineMs);
+    const hasPackages = request.recipe.packages !== undefined;
+    const deadlineMs = hasPackages ? installDeadlineMs : provisionDeadlineMs;
+    const deadline = new Deadline(clock, deadlineMs);
     const missed = deadline.passed.then(() => {
-      const seconds = Math.round(provisionDeadlineMs / 1000);
+      const seconds = Math.round(deadlineMs / 1000);
       throw new SandboxUnavailableError(`a sandbox could not be made within ${seconds} s`);
     });
     const entry: Entry = {

@@ -21,6 +21,7 @@ import {
 import { updateSession } from "../../app/sessions-update.ts";
 import type { SkillReferences } from "../../app/skill-references.ts";
 import type { NetworkSetting } from "../../core/egress/sandbox-network.ts";
+import type { SandboxBase } from "../../core/ports/hands.ts";
 import type { SecretBox } from "../../core/ports/secret-box.ts";
 import type { Store } from "../../core/ports/store.ts";
 import type { PriceList } from "../../core/pricing/price-list.ts";
@@ -41,18 +42,21 @@ export interface SessionRouteOptions {
   readonly prices: PriceList;
   /** See `AppDeps`. */
   readonly networkSetting?: NetworkSetting | undefined;
+  /** See `AppDeps`. */
+  readonly sandboxBase?: SandboxBase | undefined;
   /** See `AppDeps.wakeDisposer`. */
   readonly wakeDisposer: () => void;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
-  const { store, write, now, secretBox, skillReferences, prices, networkSetting } = options;
+  const { store, write, now, secretBox, skillReferences, prices, networkSetting, sandboxBase } =
+    options;
   return new Hono<AppEnv>()
     .post("/v1/sessions", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionCreateParams);
       const { workspaceId } = c.get("principal");
-      const given = { secretBox, skillReferences, prices, networkSetting };
+      const given = { secretBox, skillReferences, prices, networkSetting, sandboxBase };
       const request = { workspaceId, params: value, ...given };
       return await write(c, (tx) => createSession(tx, request), bytes);
     })

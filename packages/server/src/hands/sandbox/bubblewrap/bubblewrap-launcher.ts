@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import type { Outfit } from "../../../core/ports/sandbox.ts";
 import type { Controller } from "../cgroups/cgroup-layout.ts";
 import { ControlGroups } from "../cgroups/control-groups.ts";
 import { SandboxDisks } from "../disk/sandbox-disks.ts";
@@ -9,7 +10,7 @@ import { endRecorded, recordLaunch, type SandboxRecord } from "../local/process-
 import type { LaunchRequest, SandboxLauncher } from "../local/sandbox-launcher.ts";
 import { agentCommand, type SandboxLimits } from "../local/sandbox-layout.ts";
 import { seccompFilter } from "../seccomp/seccomp-filter.ts";
-import { bwrapArguments } from "./bwrap-arguments.ts";
+import { bwrapArguments, type ShownFolders } from "./bwrap-arguments.ts";
 import { checkMachine } from "./check-machine.ts";
 import { launcherPlan } from "./launcher-plan.ts";
 import { type Launch, SandboxProcess } from "./sandbox-process.ts";
@@ -30,6 +31,7 @@ export interface BubblewrapLauncherOptions {
 /** What all sandboxes share, made once in a process. */
 interface Prepared {
   readonly seccomp: Uint8Array;
+  readonly workshopSeccomp: Uint8Array;
   readonly base: BaseFolders;
   readonly groups: ControlGroups;
 }
@@ -89,7 +91,7 @@ export class BubblewrapLauncher implements SandboxLauncher {
     return join(this.#agentFolder, "launch.pl");
   }
 
-  #plan({ folder, trees, uid, hasExit, limits, disk }: LaunchRequest): Launch {
+  #plan({ folder, trees, uid, hasExit, limits, disk, outfit }: LaunchRequest): Launch {
     const prepared = this.#prepare();
     const launched = recordLaunch();
     const { group, inside } = planLimits(prepared.groups, launched.launch_id, limits);
@@ -100,6 +102,7 @@ export class BubblewrapLauncher implements SandboxLauncher {
       spill: folder.spill,
       ...trees,
       ...prepared.base,
+      ...shownOutfit(outfit),
     };
     const { launcherOptions, folders } = launcherPlan(shown, { uid, stage: folder.stage, disk });
     return {
@@ -110,9 +113,13 @@ export class BubblewrapLauncher implements SandboxLauncher {
       launcher: this.#launcher,
       launcherOptions,
       bwrapPath: this.#options.bwrapPath ?? "/usr/bin/bwrap",
-      bwrapArguments: bwrapArguments(folders, { hasExit, memoryBytes: inside.memoryBytes }),
+      bwrapArguments: bwrapArguments(folders, {
+        ...{ hasExit, outfit },
+        memoryBytes: inside.memoryBytes,
+      }),
       hasExit,
-      seccompFilter: prepared.seccomp,
+      seccompFilter:
+        outfit?.workshop?.type === "root" ? prepared.workshopSeccomp : prepared.seccomp,
       command: agentCommand(inside, record.launch_id),
     };
   }
@@ -125,7 +132,15 @@ export class BubblewrapLauncher implements SandboxLauncher {
       join(this.#agentFolder, "agent.pl"),
     );
     const groups = ControlGroups.find(handsFolderOf(this.#dataFolder), { ...this.#options.limits });
-    this.#prepared = { base, groups, seccomp: seccompFilter(table) };
+    const workshopSeccomp = seccompFilter(table, { pretendsOwnership: true });
+    this.#prepared = { base, groups, seccomp: seccompFilter(table), workshopSeccomp };
     return this.#prepared;
   }
+}
+
+function shownOutfit(outfit: Outfit | undefined): Pick<ShownFolders, "root" | "layers"> {
+  if (outfit === undefined) return {};
+  const { root, layers, workshop } = outfit;
+  const open = workshop?.type === "layer" ? { [workshop.name]: workshop.folder } : {};
+  return { ...(root !== undefined && { root }), layers: { ...layers, ...open } };
 }

@@ -6,6 +6,8 @@ import type { ShownFolders } from "./bwrap-arguments.ts";
 /** A folder that exists on every system and that nothing of a sandbox comes from. */
 const COVERABLE = ["/mnt", "/srv", "/media", "/opt"];
 
+const LAYER_PREFIX = "layer-";
+
 export interface LauncherPlan {
   /** Options of `launch.pl`. */
   readonly launcherOptions: readonly string[];
@@ -31,26 +33,26 @@ export function launcherPlan(folders: ShownFolders, { uid, stage, disk }: Shower
   if (uid === undefined) return { launcherOptions: [], folders };
   const cover = COVERABLE.find((folder) => existsSync(folder));
   if (cover === undefined) throw new SandboxUnavailableError("there is no folder /mnt");
+  const { layers = {}, memory = [], ...named } = folders;
   const onDisk: ReadonlySet<string> = new Set(disk && ON_DISK);
-  const { memory = [], ...named } = folders;
   const places = [
     ...Object.entries(named).filter(([name]) => !onDisk.has(name)),
     ...memory.map(({ folder }, index) => [`memory-${index}`, folder] as const),
+    ...Object.entries(layers).map(([name, path]) => [`${LAYER_PREFIX}${name}`, path] as const),
   ];
   const binds = places.flatMap(([name, path]) => ["--bind", `${name}=${path}`]);
   const disks = disk ? diskOptions(disk, ON_DISK) : [];
-  const writable = disk ? `${cover}/disk` : cover;
+  const covered = Object.keys(named).map((name) => [
+    ...[name, onDisk.has(name) ? `${cover}/disk/${name}` : `${cover}/${name}`],
+  ]);
   return {
     launcherOptions: ["--uid", String(uid), "--stage", stage, "--cover", cover, ...binds, ...disks],
     folders: {
-      workspace: `${writable}/workspace`,
-      outputs: `${writable}/outputs`,
-      spill: `${writable}/spill`,
-      uploads: `${cover}/uploads`,
-      ...(folders.skills !== undefined && { skills: `${cover}/skills` }),
+      ...(Object.fromEntries(covered) as typeof named),
       memory: memory.map((each, index) => ({ ...each, folder: `${cover}/memory-${index}` })),
-      etc: `${cover}/etc`,
-      agent: `${cover}/agent`,
+      layers: Object.fromEntries(
+        Object.keys(layers).map((name) => [name, `${cover}/${LAYER_PREFIX}${name}`]),
+      ),
     },
   };
 }

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Recipe } from "../../../core/ports/hands.ts";
 import {
+  type Outfit,
   type ProvisionRequest,
   type Sandbox,
   type SandboxCapabilities,
@@ -29,6 +30,7 @@ import { checkHandId, HandFolder, handsFolderOf } from "./hand-folder.ts";
 import { HandTurns } from "./hand-turns.ts";
 import { HostUids, ownerOf } from "./host-uids.ts";
 import { type MountSources, makeMountTrees, uploadsOf } from "./mount-trees.ts";
+import { giveTree } from "./own-tree.ts";
 import { hasTransparentEgress, probeBash } from "./probe-sandbox.ts";
 import { findRecord, forgetRecord, providerOf } from "./process-record.ts";
 import { removeFolder } from "./remove-folder.ts";
@@ -149,7 +151,7 @@ export class LocalProvider implements SandboxProvider {
   }
 
   async #provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
-    const { handId, recipe } = request;
+    const { handId, recipe, outfit } = request;
     const launcher = this.#launcherOf(recipe.provider);
     this.#makeHandsFolder();
     await launcher.prepare();
@@ -171,6 +173,7 @@ export class LocalProvider implements SandboxProvider {
     const writable = [...folder.writable, ...writableOf(memory)];
     const uid = launcher.mode === "root" ? this.#uids.claim(handId, writable) : undefined;
     if (uid === undefined) folder.checkOwner();
+    else if (outfit?.workshop) await giveTree(workshopFolder(outfit), uid);
     const place = { handFolder: folder.path, isForeign: uid !== undefined };
     const { blobPath, installedPath } = this.#options;
     const sources = { blobPath, installedPath, skills: this.#skills };
@@ -185,7 +188,8 @@ export class LocalProvider implements SandboxProvider {
     failPoint("hands.provision.after_folder");
     const process = await launcher.launch(
       {
-        ...{ handId, recipe, folder, uid, disk, limits: this.#limits, trees: { ...trees, memory } },
+        ...{ handId, recipe, outfit, folder, uid, disk, limits: this.#limits },
+        trees: { ...trees, memory },
         hasExit: egress !== undefined,
       },
       signal,
@@ -274,4 +278,10 @@ export class LocalProvider implements SandboxProvider {
     mkdirSync(this.#handsFolder, { recursive: true, mode: 0o700 });
     chmodSync(this.#handsFolder, 0o700);
   }
+}
+
+function workshopFolder({ root, workshop }: Outfit): string {
+  const folder = workshop?.type === "layer" ? workshop.folder : root;
+  if (folder === undefined) throw new Error("there is nothing to install into");
+  return folder;
 }

@@ -6,6 +6,10 @@ import type { SandboxUse } from "../../../core/sandboxes/limits.ts";
 export const AGENT_FOLDER = "/run/drover";
 export const AGENT_SCRIPT = `${AGENT_FOLDER}/agent.pl`;
 export const SANDBOX_HOSTNAME = "sandbox";
+/** Where what package managers installed is shown, a folder each. */
+export const PACKAGES_FOLDER = "/opt/packages";
+/** Where sandboxes that install have the authorities that the host trusts. */
+export const WORKSHOP_AUTHORITIES = "/run/ca-certificates.crt";
 
 const MIB = 1024 * 1024;
 const TMP_BYTES = 512 * MIB;

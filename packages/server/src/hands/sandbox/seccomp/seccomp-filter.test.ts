@@ -118,3 +118,20 @@ test("a jump to nowhere or back is an error", () => {
     ]),
   ).toThrow("lies behind");
 });
+
+test.each(["x64", "arm64"])(
+  "for installers on %s changes of ownership succeed and are not made",
+  (name) => {
+    const table = tableOf(name);
+    const { auditArch: arch } = table;
+    const usual = seccompFilter(table);
+    const pretending = seccompFilter(table, { pretendsOwnership: true });
+    for (const number of Object.values(table.ownership)) {
+      expect(verdict(usual, { arch, number })).toBe(ALLOWED);
+      expect(verdict(pretending, { arch, number })).toBe("errno 0");
+    }
+    for (const number of Object.values(table.refused)) {
+      expect(verdict(pretending, { arch, number })).toBe(EPERM);
+    }
+  },
+);

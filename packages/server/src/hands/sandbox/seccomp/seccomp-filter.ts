@@ -23,11 +23,23 @@ const AF_NETLINK = 16;
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 
+interface FilterOptions {
+  /**
+   * Changes of ownership are not made and answered as if they were. A sandbox has one user, so that they
+   * could only fail, and installers that believe to be root give up where they do.
+   */
+  readonly pretendsOwnership?: boolean;
+}
+
 /**
  * The seccomp filter of every sandbox, as bytes for `bwrap --seccomp`. What is not named is allowed; the
  * list is a second wall behind namespaces and an empty capability set.
  */
-export function seccompFilter(table: SyscallTable): Uint8Array {
+export function seccompFilter(
+  table: SyscallTable,
+  { pretendsOwnership = false }: FilterOptions = {},
+): Uint8Array {
+  const pretended = pretendsOwnership ? Object.values(table.ownership) : [];
   return assembleBpf([
     { do: "load", offset: ARCH },
     { do: "jump", when: "equal", value: table.auditArch, to: "native" },
@@ -40,6 +52,7 @@ export function seccompFilter(table: SyscallTable): Uint8Array {
     ...Object.values(table.refused).map(
       (value): BpfStep => ({ do: "jump", when: "equal", value, to: "refused" }),
     ),
+    ...pretended.map((value): BpfStep => ({ do: "jump", when: "equal", value, to: "pretended" })),
     { do: "jump", when: "equal", value: table.clone, to: "clone" },
     { do: "jump", when: "equal", value: table.unshare, to: "unshare" },
     { do: "jump", when: "equal", value: table.socket, to: "socket" },
@@ -49,6 +62,8 @@ export function seccompFilter(table: SyscallTable): Uint8Array {
     ...argumentChecks(),
     { do: "label", name: "allowed" },
     { do: "return", value: ALLOW },
+    { do: "label", name: "pretended" },
+    { do: "return", value: ERRNO },
     { do: "label", name: "refused" },
     { do: "return", value: ERRNO | EPERM },
     { do: "label", name: "unsupported" },

@@ -8,6 +8,8 @@ export interface SyscallTable {
   readonly socket: number;
   readonly socketpair: number;
   readonly ioctl: number;
+  /** Calls by which a process or a file changes its owner. */
+  readonly ownership: Readonly<Record<string, number>>;
   /** Calls answered with EPERM: what no program of a sandbox needs and kernel bugs are found in. */
   readonly refused: Readonly<Record<string, number>>;
 }
@@ -27,6 +29,21 @@ const X64: SyscallTable = {
   socket: 41,
   socketpair: 53,
   ioctl: 16,
+  ownership: {
+    chown: 92,
+    fchown: 93,
+    lchown: 94,
+    fchownat: 260,
+    setuid: 105,
+    setgid: 106,
+    setreuid: 113,
+    setregid: 114,
+    setgroups: 116,
+    setresuid: 117,
+    setresgid: 119,
+    setfsuid: 122,
+    setfsgid: 123,
+  },
   refused: {
     mount: 165,
     umount2: 166,
@@ -101,6 +118,19 @@ const ARM64: SyscallTable = {
   socket: 198,
   socketpair: 199,
   ioctl: 29,
+  ownership: {
+    fchown: 55,
+    fchownat: 54,
+    setuid: 146,
+    setgid: 144,
+    setreuid: 145,
+    setregid: 143,
+    setgroups: 159,
+    setresuid: 147,
+    setresgid: 149,
+    setfsuid: 151,
+    setfsgid: 152,
+  },
   refused: {
     mount: 40,
     umount2: 39,
