@@ -19,16 +19,18 @@ export interface DiskWorld extends SandboxWorld {
   kept(hand: string): number;
   /** Ends a process that writes in a sandbox of the hand without pause, as `kill -9` does. */
   killWriter(hand: string): Promise<void>;
-  /** Ends a process that makes the hand's first sandbox when its disk was chosen. */
-  killMaker(hand: string): Promise<void>;
+  /** Ends a process that makes a sandbox of the hand: when its disk was chosen, or where the host sees it mounted. */
+  killMaker(hand: string, when?: "mounted"): Promise<void>;
   /** As when the host could not write what the sandbox's kernel had to write. */
   damage(hand: string, how: "marked" | "unreadable" | "never made"): void;
 }
 
-const FULL =
+/** What is told of a full disk. */
+export const FULL =
   "disk full: disk limit 64 MB (delete files in /workspace or /mnt/session/outputs to go on)";
 const FULL_OF_FILES = FULL.replace("disk full:", "disk full of files:");
-const FILL = "cat /dev/zero >/workspace/big";
+/** Writes until it cannot. */
+export const FILL = "cat /dev/zero >/workspace/big";
 
 /** What a provider says of a sandbox's disk, holds; run by the test of every implementation. */
 export function testDisks(name: string, open: () => Promise<DiskWorld>): void {
@@ -47,19 +49,6 @@ export function testDisks(name: string, open: () => Promise<DiskWorld>): void {
       await expect(made).rejects.toThrow(
         /limit on the disk of a sandbox cannot be enforced here.*DROVER_SANDBOX_ENFORCE/,
       );
-    });
-
-    test("is told of once, and never as what it is not", async () => {
-      await using box = await startOn(world.provider);
-      expect(box.sandbox.takeFacts()?.limits).toMatchObject({
-        disk_bytes: { limit: TESTED_DISK.diskBytes, enforced: world.mustLimit },
-        processes: { limit: 512, enforced: true },
-        cpus: null,
-      });
-      expect(box.sandbox.takeFacts()).toBeUndefined();
-      await using other = await startOn(world.unlimited());
-      expect(other.sandbox.takeFacts()?.limits).toMatchObject({ disk_bytes: null });
-      expect((await other.sh("echo fine")).output).toBe("fine\n");
     });
 
     test("is full where it is, for every way to write, and goes on when files are deleted", async ({
@@ -86,14 +75,6 @@ export function testDisks(name: string, open: () => Promise<DiskWorld>): void {
       // What was deleted is the host's again.
       await box.sh("sync -f /workspace");
       await expect.poll(() => world.kept("hand_full")).toBeLessThan(20 * MB);
-    });
-
-    test("is full of files where there can be no more of them", async ({ skip }) => {
-      if (!world.mustLimit) skip();
-      await using box = await startOn(world.provider);
-      const touch =
-        "perl -e 'for (1 .. 100_000) { open my $file, q(>), qq(/workspace/$_) or exit 3 }'";
-      expect(await hits(box, touch)).toEqual({ exitCode: 3, hits: [FULL_OF_FILES] });
     });
 
     test("is one for all that is kept, with no devices and no other users' rights on it", async ({
@@ -132,6 +113,38 @@ export function testDisks(name: string, open: () => Promise<DiskWorld>): void {
       await box.sh("sleep 0.3");
       expect(await box.sandbox.stat("/workspace/beat")).toEqual(before);
       expect(world.used().attached).toBe(1);
+    });
+  });
+}
+
+/** What holds for the file that a disk is, whoever shows it to a sandbox; run where one is made soonest. */
+export function testDiskFiles(name: string, open: () => Promise<DiskWorld>): void {
+  describe(`the file of the disk of ${name}`, () => {
+    let world: DiskWorld;
+    beforeAll(async () => {
+      world = await open();
+    });
+    afterAll(async () => world[Symbol.asyncDispose]());
+
+    test("is told of once, and never as what it is not", async () => {
+      await using box = await startOn(world.provider);
+      expect(box.sandbox.takeFacts()?.limits).toMatchObject({
+        disk_bytes: { limit: TESTED_DISK.diskBytes, enforced: world.mustLimit },
+        processes: { limit: 512, enforced: true },
+        cpus: null,
+      });
+      expect(box.sandbox.takeFacts()).toBeUndefined();
+      await using other = await startOn(world.unlimited());
+      expect(other.sandbox.takeFacts()?.limits).toMatchObject({ disk_bytes: null });
+      expect((await other.sh("echo fine")).output).toBe("fine\n");
+    });
+
+    test("is full of files where there can be no more of them", async ({ skip }) => {
+      if (!world.mustLimit) skip();
+      await using box = await startOn(world.provider);
+      const touch =
+        "perl -e 'for (1 .. 100_000) { open my $file, q(>), qq(/workspace/$_) or exit 3 }'";
+      expect(await hits(box, touch)).toEqual({ exitCode: 3, hits: [FULL_OF_FILES] });
     });
 
     test("is there although the process died that chose it", async ({ skip }) => {
@@ -175,7 +188,8 @@ export function testDisks(name: string, open: () => Promise<DiskWorld>): void {
   });
 }
 
-async function hits(box: Box, command: string) {
+/** How a command ends, and what is told of limits. */
+export async function hits(box: Box, command: string) {
   const { exitCode, limits = [] } = await box.exec({ command, timeoutMs: 60_000 });
   return { exitCode, hits: limits.map(limitSentence) };
 }

@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import type { Outfit } from "../../../core/ports/sandbox.ts";
 import type { Controller } from "../cgroups/cgroup-layout.ts";
 import { ControlGroups } from "../cgroups/control-groups.ts";
+import { tryLaunch } from "../disk/launch-trial.ts";
 import { SandboxDisks } from "../disk/sandbox-disks.ts";
 import { type BaseFolders, writeBase } from "../local/base-files.ts";
 import { handsFolderOf } from "../local/hand-folder.ts";
@@ -65,8 +66,8 @@ export class BubblewrapLauncher implements SandboxLauncher {
       folder: join(this.#dataFolder, "sandbox-base"),
       diskBytes: this.#options.limits?.diskBytes,
       isRoot: this.mode === "root",
-      perlPath: this.#perlPath,
-      launcher: this.#launcher,
+      tryMount: (disk, stage) =>
+        tryLaunch({ perlPath: this.#perlPath, script: this.#launcher }, disk, stage),
     });
     return this.#disks;
   }

@@ -1,6 +1,6 @@
 import { describe } from "vitest";
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
-import { testDisks } from "../../../core/ports/sandbox-disk.testsuite.ts";
+import { testDiskFiles, testDisks } from "../../../core/ports/sandbox-disk.testsuite.ts";
 import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { testOutput } from "../../../core/ports/sandbox-output.testsuite.ts";
@@ -24,6 +24,7 @@ describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testRunaways("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testLimits("bubblewrap with a kernel uid for each hand", openLimitsWorld);
   testDisks("bubblewrap with a kernel uid for each hand", openDiskWorld);
+  testDiskFiles("bubblewrap with a kernel uid for each hand", openDiskWorld);
   testNetworks("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testEscapes("root", { type: "none" });
   testEscapes("root", { type: "unrestricted" });

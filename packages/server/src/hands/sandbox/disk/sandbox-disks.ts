@@ -1,15 +1,11 @@
-import { execFile } from "node:child_process";
 import { closeSync, existsSync, lstatSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import { makeTemplate } from "./disk-template.ts";
 
-const run = promisify(execFile);
-const TRIAL_MS = 30_000;
-/** Of nobody, for the trial. */
-const NOBODY = 65_534;
+/** The user of trials. */
+export const NOBODY = 65_534;
 const REASON_LENGTH_MAX = 300;
 /** In a hand's folder. Empty until its first sandbox is launched. */
 const IMAGE = "disk.ext4";
@@ -34,8 +30,8 @@ export interface FindDisksOptions {
   readonly diskBytes: number | undefined;
   /** Where the launcher can be run as root. */
   readonly isRoot: boolean;
-  readonly perlPath: string;
-  readonly launcher: string;
+  /** Mounts the disk at the folder as a launcher would, and lets go of it. Rejects where that fails. */
+  readonly tryMount: (disk: HandDisk, stage: string) => Promise<void>;
 }
 
 /**
@@ -103,7 +99,7 @@ export class SandboxDisks {
   }
 }
 
-/** Options of `launch.pl`: the folders of the disk will be below `disk` there. */
+/** Options of `launch.pl`, where the folders of the disk will be below `disk`, and of `engine-disk.pl`. */
 export function diskOptions(disk: HandDisk, folders: readonly string[]): string[] {
   const names = folders.flatMap((name) => ["--folder", name]);
   return ["--disk", disk.image, "--template", disk.template, ...names];
@@ -123,26 +119,14 @@ async function isGood(options: FindDisksOptions, template: string): Promise<bool
   }
 }
 
-async function tryOne(
-  { folder, perlPath, launcher }: FindDisksOptions,
-  template: string,
-): Promise<void> {
+async function tryOne({ folder, tryMount }: FindDisksOptions, template: string): Promise<void> {
   const image = join(folder, "disk-trial.ext4");
   const stage = join(folder, "disk-trial");
   await rm(image, { force: true });
   await mkdir(stage, { recursive: true, mode: 0o700 });
   closeSync(openSync(image, "wx", 0o600));
   try {
-    const disk = diskOptions({ image, template, bytes: 0 }, ["workspace"]);
-    await run(
-      perlPath,
-      [
-        ...[launcher, "--parent", String(process.pid), "--uid", String(NOBODY)],
-        ...["--stage", stage, "--cover", "/mnt", ...disk],
-        ...["--", "/bin/sh", "-c", "echo written >/mnt/disk/workspace/file"],
-      ],
-      { env: {}, cwd: "/", timeout: TRIAL_MS },
-    );
+    await tryMount({ image, template, bytes: 0 }, stage);
   } finally {
     rmSync(image, { force: true });
   }
@@ -152,5 +136,5 @@ async function tryOne(
 function reasonOf(error: unknown): string {
   const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
   const message = said || (error instanceof Error ? error.message : String(error));
-  return message.replace(/^drover-launch: (?:disk: )?/, "").slice(0, REASON_LENGTH_MAX);
+  return message.replace(/^drover-(?:launch: )?(?:disk: )?/, "").slice(0, REASON_LENGTH_MAX);
 }

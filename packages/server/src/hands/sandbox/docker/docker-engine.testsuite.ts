@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
+import { openEngineDiskWorld } from "./disk-world.testsuite.ts";
+import { testEngineDisks, testForeignDisk } from "./engine-disk.testsuite.ts";
 import { PrivateEngine } from "./private-engine.ts";
 import { openDockerWorld } from "./test-world.ts";
 
@@ -14,5 +16,7 @@ export function testEngine(name: "docker" | "gvisor", title: string): void {
     afterAll(async () => engine[Symbol.asyncDispose]());
     testSandboxes(title, () => openDockerWorld(engine, name));
     testNetworks(title, () => openDockerWorld(engine, name));
+    const testDisk = name === "gvisor" ? testForeignDisk : testEngineDisks;
+    testDisk(title, () => openEngineDiskWorld(engine, name));
   });
 }

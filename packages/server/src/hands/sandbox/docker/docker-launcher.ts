@@ -3,10 +3,11 @@ import { join, resolve } from "node:path";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import { SKILLS_FOLDER } from "../../skills/skill-tree.ts";
 import type { Controller } from "../cgroups/cgroup-layout.ts";
+import type { SandboxDisks } from "../disk/sandbox-disks.ts";
 import { hostView, writeBase } from "../local/base-files.ts";
 import { type LaunchRecord, recordLaunch, type SandboxRecord } from "../local/process-record.ts";
 import type { LaunchRequest, SandboxLauncher } from "../local/sandbox-launcher.ts";
-import { AGENT_FOLDER, agentCommand } from "../local/sandbox-layout.ts";
+import { AGENT_FOLDER, agentCommand, type SandboxLimits } from "../local/sandbox-layout.ts";
 import { UPLOADS_FOLDER } from "../local/upload-tree.ts";
 import { type SeccompProfile, seccompProfile } from "../seccomp/seccomp-profile.ts";
 import { findSyscallTable } from "../seccomp/syscall-tables.ts";
@@ -22,6 +23,7 @@ import {
 import { DockerSandbox, end } from "./docker-sandbox.ts";
 import { emptyRoot } from "./empty-root.ts";
 import { EngineClient, EngineRefusalError } from "./engine-client.ts";
+import { EngineDisks } from "./engine-disks.ts";
 import { type EngineFacts, engineFacts } from "./engine-facts.ts";
 import { explainRefusal } from "./explain-refusal.ts";
 
@@ -37,8 +39,10 @@ export interface DockerLauncherOptions {
   readonly image?: string;
   /** Whose containers are whose, where several installations use one engine. */
   readonly installation: () => Promise<string>;
+  /** That on the disk is enforced where it can be; the others are those of each launch. */
+  readonly limits: Partial<Pick<SandboxLimits, "diskBytes">> | undefined;
   readonly perlPath?: string;
-  /** The folder of `agent.pl` and `enter.pl`; by default the one in the sources. */
+  /** The folder of `agent.pl`, `enter.pl` and `engine-disk.pl`; by default the one in the sources. */
   readonly agentFolder?: string;
 }
 
@@ -72,6 +76,7 @@ export class DockerLauncher implements SandboxLauncher {
   readonly #own = new Set<string>();
   #prepared: Promise<Prepared> | undefined;
   #facts: EngineFacts | undefined;
+  readonly #disks: EngineDisks;
 
   constructor(options: DockerLauncherOptions) {
     this.#options = options;
@@ -82,6 +87,18 @@ export class DockerLauncher implements SandboxLauncher {
     this.#agentFolder = options.agentFolder ?? join(import.meta.dirname, "../../agent");
     this.#runtime = options.name === "docker" ? "runc" : (options.runtime ?? "runsc");
     this.#engine = new EngineClient({ socketPath: options.socketPath });
+    this.#disks = new EngineDisks({
+      folder: join(this.#dataFolder, "sandbox-base", this.name),
+      diskBytes: options.limits?.diskBytes,
+      isRoot: this.mode === "root",
+      mounts: { ...this.#script("engine-disk.pl"), socketPath: options.socketPath },
+      tried: async () => {
+        await this.prepare();
+        const { image, installation } = await this.#made();
+        const labels = { [INSTALLATION_LABEL]: installation, [PROVIDER_LABEL]: this.name };
+        return { engine: this.#engine, image, labels };
+      },
+    });
   }
 
   async prepare(): Promise<void> {
@@ -98,13 +115,20 @@ export class DockerLauncher implements SandboxLauncher {
     return this.#facts?.canLimit[controller] ?? false;
   }
 
+  disks(): Promise<SandboxDisks> {
+    return this.#disks.find();
+  }
+
   async launch(request: LaunchRequest, signal: AbortSignal): Promise<DockerSandbox> {
     await this.prepare();
-    const prepared = await this.#prepared;
-    if (prepared === undefined) throw new Error("the engine was not prepared");
+    const prepared = await this.#made();
     const { hasExit, folder, limits } = request;
     if (hasExit) this.#checkExit(prepared.facts);
-    const record: LaunchRecord = { ...recordLaunch(), provider: this.name };
+    const disk = this.#disks.of(request);
+    const record: LaunchRecord = {
+      ...{ ...recordLaunch(), provider: this.name },
+      ...(disk && { mount: folder.stage }),
+    };
     this.#own.add(record.launch_id);
     const { memoryBytes, processes } = limits;
     const sandbox = await DockerSandbox.start(
@@ -117,12 +141,8 @@ export class DockerLauncher implements SandboxLauncher {
           ...(memoryBytes !== undefined && { memoryBytes }),
           ...(this.name === "docker" && { processes }),
         },
-        exit: hasExit
-          ? {
-              perlPath: this.#options.perlPath ?? "/usr/bin/perl",
-              script: join(this.#agentFolder, "enter.pl"),
-            }
-          : undefined,
+        exit: hasExit ? this.#script("enter.pl") : undefined,
+        disk,
       },
       signal,
     ).catch((error: unknown) => {
@@ -137,6 +157,7 @@ export class DockerLauncher implements SandboxLauncher {
   async endRecorded(record: SandboxRecord, deadlineMs: number): Promise<void> {
     if (!("launch_id" in record)) throw new Error("a container without a launch");
     await end({ engine: this.#engine }, record, deadlineMs);
+    if (record.mount !== undefined) await this.#disks.clear(record.mount);
   }
 
   async reap(): Promise<void> {
@@ -147,6 +168,17 @@ export class DockerLauncher implements SandboxLauncher {
       this.#own,
     );
     await Promise.all(stray.map((id) => removeContainer(this.#engine, id, REAP_MS)));
+  }
+
+  #script(name: string): { readonly perlPath: string; readonly script: string } {
+    const perlPath = this.#options.perlPath ?? "/usr/bin/perl";
+    return { perlPath, script: join(this.#agentFolder, name) };
+  }
+
+  async #made(): Promise<Prepared> {
+    const prepared = await this.#prepared;
+    if (prepared === undefined) throw new Error("the engine was not prepared");
+    return prepared;
   }
 
   #checkExit(facts: EngineFacts): void {
@@ -172,6 +204,7 @@ export class DockerLauncher implements SandboxLauncher {
       ...{ source, target, isWritable },
     });
     const users = this.#users(folder.path, user);
+    const place = request.disk === undefined ? folder.path : folder.stage;
     return containerBody({
       image: prepared.image,
       runtime: this.#runtime,
@@ -184,9 +217,9 @@ export class DockerLauncher implements SandboxLauncher {
       binds: [
         ...prepared.binds,
         ...users,
-        shown(folder.workspace, "/workspace", true),
-        shown(folder.outputs, "/mnt/session/outputs", true),
-        shown(folder.spill, "/mnt/session/.spill", true),
+        shown(join(place, "workspace"), "/workspace", true),
+        shown(join(place, "outputs"), "/mnt/session/outputs", true),
+        shown(join(place, "spill"), "/mnt/session/.spill", true),
         shown(trees.uploads, UPLOADS_FOLDER),
         ...(trees.skills === undefined ? [] : [shown(trees.skills, SKILLS_FOLDER)]),
         ...(trees.memory ?? []).map(({ folder: store, mount_path, isWritable }) =>

@@ -33,6 +33,15 @@ export interface ContainerLaunch {
   readonly limits: GroupLimits;
   /** How a way out is made into its network; undefined where it is to have none. */
   readonly exit: { readonly perlPath: string; readonly script: string } | undefined;
+  /** Of its own, if it has one. */
+  readonly disk?: ContainerDisk | undefined;
+}
+
+/** What the writable folders are in, to be seen by the engine until the container has them. */
+export interface ContainerDisk {
+  showing<T>(use: () => Promise<T>): Promise<T>;
+  /** Unmounts what is left after it went wrong. */
+  clear(): Promise<void>;
 }
 
 /** What is known of a container that runs. */
@@ -61,9 +70,11 @@ export class DockerSandbox implements LaunchedSandbox {
     saveRecord(launch.handFolder, launch.record);
     try {
       failPoint("hands.provision.after_group");
-      return new DockerSandbox(launch, await run(launch, signal));
+      const running = () => run(launch, signal);
+      return new DockerSandbox(launch, await (launch.disk?.showing(running) ?? running()));
     } catch (error) {
       await end(launch, launch.record);
+      await launch.disk?.clear();
       forgetRecord(launch.handFolder, launch.record);
       throw explainRefusal(error);
     }

@@ -19,6 +19,8 @@ const LAUNCH = {
   provider: z.enum(PROVIDER_NAMES).optional(),
   /** Folders of its control groups, if it has any. */
   groups: z.array(z.string().startsWith("/")).readonly().optional(),
+  /** Where a container's disk is mounted while it is started, if it has one. */
+  mount: z.string().startsWith("/").optional(),
 };
 /** The first process of the sandbox's pid namespace. When it is gone, so are all processes of the sandbox. */
 const FIRST_PROCESS = { pid: z.number().int().min(2), start_time: START_TIME };
