@@ -12,6 +12,7 @@ import { createWorld, type World } from "./lib/world.ts";
 import { FULL, QUICK } from "./plan.ts";
 import { type Run, toMarkdown, writeResults } from "./report.ts";
 import { measureAppends } from "./sections/appends.ts";
+import { measureCoupled } from "./sections/coupled.ts";
 import { measureCrowd } from "./sections/crowd.ts";
 import { measureCrowdHttp } from "./sections/crowd-http.ts";
 import { measureFirstToken } from "./sections/first-token.ts";
@@ -41,6 +42,7 @@ const SECTIONS: Readonly<Record<string, (world: World) => Promise<Section>>> = {
   "crowd-http": measureCrowdHttp,
   "turn-cost": measureTurnCost,
   "session-list": measureSessionList,
+  coupled: measureCoupled,
 };
 
 // Ending is what makes `exit` handlers stop every process that was started.

@@ -17,6 +17,7 @@ export interface Plan {
   readonly crowdHttp: { readonly sessions: number; readonly answerMs: number };
   readonly turnCost: Sampling;
   readonly sessionList: Sampling & { readonly sessions: number };
+  readonly coupled: Sampling;
 }
 
 /** Some 13 minutes on two cores; the budgets end a slower one after 17. */
@@ -39,6 +40,8 @@ export const FULL: Plan = {
   // A sample is a turn at each length.
   turnCost: { warmUp: 10, samples: 200, budgetMs: 40_000 },
   sessionList: { warmUp: 50, samples: 200, sessions: 1_000_000, budgetMs: 10_000 },
+  // A sample takes seconds by its nature: fewer than elsewhere.
+  coupled: { warmUp: 2, samples: 40, budgetMs: 240_000 },
 };
 
 export const QUICK: Plan = {
@@ -57,4 +60,5 @@ export const QUICK: Plan = {
   crowdHttp: { sessions: 50, answerMs: 5_000 },
   turnCost: { warmUp: 1, samples: 5, budgetMs: 10_000 },
   sessionList: { warmUp: 5, samples: 20, sessions: 50_000, budgetMs: 5_000 },
+  coupled: { warmUp: 1, samples: 3, budgetMs: 20_000 },
 };

@@ -25,6 +25,8 @@ export interface ServerOptions {
   readonly port?: number;
   /** As `DROVER_DATABASE` takes it; a file in the data folder unless given. */
   readonly database?: string;
+  /** Further settings, by their variables. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** So that `collectGarbage` works. */
   readonly canCollect?: boolean;
 }
@@ -151,6 +153,7 @@ function environment({
   model,
   port = 0,
   database = "sqlite",
+  settings = {},
 }: ServerOptions): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
     ([name]) => name === "DROVER_BWRAP" || !/^(DROVER|ANTHROPIC|NODE)_/.test(name),
@@ -163,5 +166,6 @@ function environment({
     DROVER_API_KEY: API_KEY,
     DROVER_MODEL_BASE_URL: model.url,
     DROVER_MODEL_API_KEY: model.apiKey,
+    ...settings,
   };
 }
