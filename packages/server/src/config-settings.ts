@@ -284,6 +284,12 @@ export const Settings = z.strictObject({
     .min(1)
     .optional()
     .describe("Path of a YAML file with any of these settings; the environment wins over it."),
+  DROVER_TEST_COUPLED: z
+    .enum(["true", "false"])
+    .default("false")
+    .describe(
+      "For the benchmark only. `true`: a session's sandbox is made before its model is first asked, to compare with what Drover does by itself.",
+    ),
   DROVER_TEST_FAIL_POINT: z
     .string()
     .regex(/^[a-z0-9._-]+:[1-9][0-9]*(:stop)?$/, "must be `name:nth` or `name:nth:stop`")

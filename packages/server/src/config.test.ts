@@ -35,12 +35,18 @@ test("with nothing set, the server is local, on SQLite and without a model API",
       diskBytes: 10_240 * 1024 * 1024,
       processes: 512,
       openFiles: 4096,
+      diskBytes: 10_240 * 1024 * 1024,
       enforce: "where_possible",
+    },
+    sandboxLife: {
+      idleMs: 30 * 60_000,
+      cacheBytesMax: 20_480 * 1024 * 1024,
+      checkpointBytesMax: 4096 * 1024 * 1024,
     },
     port: 8420,
     logLevel: "info",
     model: MODEL_DEFAULTS,
-    test: { unsafe: [] },
+    test: { coupled: false, unsafe: [] },
   });
 });
 

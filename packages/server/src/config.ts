@@ -77,6 +77,7 @@ export interface Config {
   /** Switches that only tests use. */
   readonly test: {
     readonly failPoint?: string;
+    readonly coupled: boolean;
     readonly unsafe: readonly ("fence" | "journal" | "reattach")[];
   };
 }
@@ -236,6 +237,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     ...(bwrap === undefined ? {} : { bwrapPath: bwrap }),
     test: Object.freeze({
       ...(point === undefined ? {} : { failPoint: point }),
+      coupled: settings.DROVER_TEST_COUPLED === "true",
       unsafe: settings.DROVER_TEST_UNSAFE,
     }),
   });

@@ -11,6 +11,7 @@ import type { Store } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
 import type { OfferedTool } from "../core/tools/offered-tools.ts";
 import type { FailPoint } from "../lib/fail-point.ts";
+import type { SandboxFirst } from "./sandbox-first.ts";
 
 /** What a driver works with. Nothing in it is a session's: any driver can go on with any session. */
 export interface DriveDeps {
@@ -30,6 +31,8 @@ export interface DriveDeps {
   readonly toolsOf: (session: SessionRecord) => readonly OfferedTool[];
   /** The model that judges calls under `auto`; undefined for the session's own. */
   readonly judgeModel?: string;
+  /** Only where a benchmark asks for it. */
+  readonly sandboxFirst?: SandboxFirst;
   /** In [0, 1): the jitter of retries. */
   readonly random: () => number;
   readonly newId: (prefix: string) => string;

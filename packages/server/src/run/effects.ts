@@ -118,6 +118,7 @@ async function callModel(
   }
   const { view, deps, reported } = context;
   const { session } = view;
+  await deps.sandboxFirst?.make(session, deps, (call) => sandboxCall(call, context), signal);
   const limits = threadLimits(session, deps);
   const tools = threadTools(view, deps);
   const preview = createResponsePreview({
@@ -337,28 +338,34 @@ function answered(callId: string, text: string): Pick<Settlement, "drafts"> {
   return { drafts: (_state, drafting) => [filesGoneResult(drafting, callId, text)] };
 }
 
-/** With the recipe as it is now: files that were added or taken out before are so for this call. */
 async function handCall(
-  { callId, handId, handsBoot }: Pick<HandCall, "callId" | "handId" | "handsBoot">,
-  { view, deps, epoch }: EffectContext,
+  call: Pick<HandCall, "callId" | "handId" | "handsBoot">,
+  context: EffectContext,
 ): Promise<HandCall> {
-  const { name, input } = toolUseOf(callId, view).public;
+  const { view, deps } = context;
+  const { name, input } = toolUseOf(call.callId, view).public;
   const tool = threadTools(view, deps).find(({ definition }) => definition.name === name);
   const web = tool?.runBy === "hands" ? tool.web : undefined;
+  const made = await sandboxCall({ ...call, name, input }, context);
+  return web === undefined ? made : { ...made, settings: web.settings };
+}
+
+/** With the recipe as it is now: files that were added or taken out before are so for this call. */
+async function sandboxCall(
+  call: Pick<HandCall, "callId" | "handId" | "handsBoot" | "name" | "input">,
+  { view, deps, epoch }: EffectContext,
+): Promise<HandCall> {
   const session = (await deps.store.sessions.find(view.key)) ?? view.session;
-  const repositories = isSandboxTool(name)
+  const repositories = isSandboxTool(call.name)
     ? await wantedRepositories(session, deps.store.sessions)
     : [];
-  const files = isSandboxTool(name) ? await filesOf(deps.store, view.key, handId) : undefined;
+  const files = isSandboxTool(call.name)
+    ? await filesOf(deps.store, view.key, call.handId)
+    : undefined;
   return {
     ...view.key,
-    callId,
-    handId,
-    handsBoot,
+    ...call,
     epoch,
-    name,
-    input,
-    ...(web !== undefined && { settings: web.settings }),
     recipe: session.recipe,
     ...(repositories.length > 0 && { repositories }),
     ...(files !== undefined && { files }),

@@ -23,6 +23,7 @@ import { askModel } from "../run/ask-model.ts";
 import type { DriveDeps } from "../run/deps.ts";
 import { HandDisposer } from "../run/disposer.ts";
 import { commitHandReports, type HandReportsDeps } from "../run/hand-reports.ts";
+import { SandboxFirst } from "../run/sandbox-first.ts";
 import { Scheduler } from "../run/scheduler.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
 import { cursorKey } from "./cursor-key.ts";
@@ -86,6 +87,7 @@ export async function compose(
     toolsOf: (session) => offeredTools(session.agent.tools),
     random: Math.random,
     newId,
+    ...(config.test.coupled && { sandboxFirst: new SandboxFirst() }),
     failPoint,
     log,
   };
