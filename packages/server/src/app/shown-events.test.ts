@@ -33,9 +33,10 @@ test.each(readdirSync(FOLDER))("%s is shown as the contract has it", (file) => {
 /** A session with a stream that is open, and what the stream has said so far. */
 async function openWatched() {
   const world = await openWorld();
+  const vault = await world.request("POST", "/v1/vaults", { display_name: "keys" });
   const { body } = await world.request("POST", "/v1/sessions", {
     ...(await world.prepare()),
-    resources: [{ type: "github_repository", url: "https://github.com/example/one" }],
+    vault_ids: [vault.body.id],
   });
   const key = { workspaceId: world.workspaceId, sessionId: body.id };
   const { store, announcements } = world;
