@@ -379,6 +379,17 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
       expect(await processes(second)).toEqual([]);
     });
 
+    test("makes the hand's next sandbox whatever became of its folders' permissions", async () => {
+      const hand = newHand();
+      const first = await startOn(world.provider, { hand });
+      await first.sh("echo kept > /workspace/a; chmod 0 /mnt/session/outputs /workspace");
+      await first.sandbox.close();
+      await using next = await startOn(world.provider, { hand });
+      expect((await next.sh("cat /workspace/a; touch /mnt/session/outputs/b")).output).toBe(
+        "kept\n",
+      );
+    });
+
     test("keeps hands apart", async () => {
       await using one = await start({});
       await using other = await start({});

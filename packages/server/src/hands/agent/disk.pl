@@ -131,12 +131,16 @@ sub attach {
   $fail->('no loop device could be had');
 }
 
-# Only when new or not given yet: a sandbox may have changed the permissions of its own folders.
+# Only when new or not given yet: a sandbox may have changed the permissions of its own folders. But for
+# itself it must be able to use them, or no later one would begin.
 sub give {
   my ($folder, $uid) = @_;
   mkdir $folder, 0755 or -d $folder or $fail->("mkdir $folder: $!");
-  my $owner = (lstat $folder)[4];
-  return if $owner == $uid;
+  my ($mode, $owner) = (lstat $folder)[ 2, 4 ];
+  if ($owner == $uid) {
+    chmod $mode & 07777 | 0700, $folder if ($mode & 0700) != 0700;
+    return;
+  }
   chmod 0755, $folder;
   chown $uid, $uid, $folder or $fail->("chown $folder: $!");
 }

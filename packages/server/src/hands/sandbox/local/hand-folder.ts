@@ -41,8 +41,11 @@ export class HandFolder {
     mkdirSync(this.path, { recursive: true, mode: 0o700 });
     mkdirSync(this.stage, { recursive: true, mode: 0o700 });
     for (const folder of this.writable) {
-      // Only when new: a sandbox may have changed the permissions of its own folders.
+      // Only when new: a sandbox may have changed the permissions of its own folders. But for itself it must
+      // be able to use them, or no later one would begin.
       if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, 0o755);
+      const mode = lstatSync(folder).mode & 0o7777;
+      if ((mode & 0o700) !== 0o700) chmodSync(folder, mode | 0o700);
     }
   }
 
