@@ -1,11 +1,12 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * Five projects, by what they need:
+ * Six projects, by what they need:
  * - unit: nothing but Node; beside the source.
  * - contract: real files, real processes, a real sandbox, a real PostgreSQL (`*.contract.test.ts` beside the source).
  * - system: a started server, black box, under `test/`.
  * - conformance: a started server on each engine against the whole contract, and the fuzz of its routes.
+ * - base: the full root file system of sandboxes, which takes minutes to be built (`npm run test:base`).
  * - faults: the kill campaign, under `test/faults`.
  */
 const source = {
@@ -40,6 +41,14 @@ export default defineConfig({
           globalSetup: POSTGRES,
           testTimeout: 60_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        ...source,
+        test: {
+          name: "base",
+          include: ["packages/*/src/**/*.slow.ts"],
+          testTimeout: 120_000,
         },
       },
       {

@@ -100,7 +100,7 @@ const ATTEMPTS: readonly Attempt[] = [
   {
     subject: "files",
     command:
-      "{ cat /etc/shadow /etc/fstab; ls /root /home; } 2>/dev/null | grep -q . || echo hidden",
+      "{ grep -v ':[*!]' /etc/shadow; cat /etc/fstab; ls /root /home; } 2>/dev/null | grep -q . || echo hidden",
     expected: "hidden\n",
     means: "the host's files are not readable, but for its programs",
   },

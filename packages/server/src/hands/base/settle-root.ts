@@ -48,8 +48,7 @@ async function lockPasswords(root: string): Promise<void> {
     .split("\n")
     .flatMap((line) => /^[a-z_][\w-]*(?=:)/.exec(line)?.[0] ?? []);
   const locked = users.map((user) => `${user}:*:19000:0:99999:7:::\n`).join("");
-  // Not even for its owner, who without privileges is also the user of sandboxes.
-  await put(root, "etc/shadow", locked, 0o000);
+  await put(root, "etc/shadow", locked, 0o600);
   for (const name of ["etc/gshadow", "etc/shadow-", "etc/gshadow-"]) {
     await rm(join(root, name), { force: true });
   }

@@ -1,4 +1,12 @@
 import { testNpm, testPackages } from "./packages.testsuite.ts";
 
-testPackages("root", ["pip", "gem", "go", "cargo"]);
+testPackages("root", {
+  managers: ["pip", "gem", "go", "cargo"],
+  points: [
+    "packages.before_install",
+    "packages.after_install",
+    "packages.before_publish",
+    "packages.after_publish",
+  ],
+});
 testNpm("root");

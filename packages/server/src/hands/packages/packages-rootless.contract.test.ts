@@ -10,4 +10,4 @@ if (process.getuid?.() === 0) {
   process.setuid?.(UNPRIVILEGED);
 }
 
-testPackages("rootless", ["pip"]);
+testPackages("rootless", { managers: ["pip"], points: ["packages.after_install"] });

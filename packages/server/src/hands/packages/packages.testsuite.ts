@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PackageSet, Recipe } from "../../core/ports/hands.ts";
+import type { FailPoint } from "../../lib/fail-point.ts";
 import { PUBLIC } from "../egress/outside.testsuite.ts";
 import {
   npmRegistry,
@@ -41,8 +42,14 @@ const recipe = { provider: "bubblewrap", base: { type: "host" }, packages: ${JSO
 await provider.provision({ workspaceId: "w", handId: "hand_dying", recipe }, new AbortController().signal);
 `;
 
+interface Covered {
+  readonly managers: readonly (keyof typeof MANAGERS)[];
+  /** Where a process dies that installs. */
+  readonly points: readonly FailPoint[];
+}
+
 /** What holds of packages in sandboxes with the host's programs. Run for every mode. */
-export function testPackages(mode: string, managers: readonly (keyof typeof MANAGERS)[]): void {
+export function testPackages(mode: string, { managers, points }: Covered): void {
   describe(`packages (${mode})`, () => {
     let world: PackagesWorld;
     let registries: Registries;
@@ -144,12 +151,7 @@ export function testPackages(mode: string, managers: readonly (keyof typeof MANA
   });
 
   describe(`an installation whose process was killed (${mode})`, () => {
-    test.each([
-      "packages.before_install",
-      "packages.after_install",
-      "packages.before_publish",
-      "packages.after_publish",
-    ])(
+    test.each(points)(
       "at %s leaves nothing half, and is done again",
       async (point) => {
         using registries = await Registries.open("http://unused.test");
