@@ -77,6 +77,23 @@ export function testDisks(name: string, open: () => Promise<DiskWorld>): void {
       await expect.poll(() => world.kept("hand_full")).toBeLessThan(20 * MB);
     });
 
+    test("has writable copies of memory stores in it, which stay for the next sandbox", async ({
+      skip,
+    }) => {
+      if (!world.mustLimit) skip();
+      const hand = "hand_memory";
+      const store = { type: "memory_store", memory_store_id: "memstore_1" } as const;
+      const place = { mount_path: "/mnt/memory/notes", access: "read_write" } as const;
+      const start = () => startOn(world.provider, { hand, mounts: [{ ...store, ...place }] });
+      const box = await start();
+      const fill = "echo kept >/mnt/memory/notes/a; cat /dev/zero >/mnt/memory/notes/big";
+      expect(await hits(box, fill)).toEqual({ exitCode: 1, hits: [FULL] });
+      expect(world.kept(hand)).toBeLessThan(TESTED_DISK.diskBytes + MB);
+      await box.sandbox.close();
+      await using next = await start();
+      expect((await next.sh("cat /mnt/memory/notes/a")).output).toBe("kept\n");
+    });
+
     test("is one for all that is kept, with no devices and no other users' rights on it", async ({
       skip,
     }) => {

@@ -26,8 +26,13 @@ export function copyFolder(handFolder: string): CopyFolder {
 
 /** A folder on the host that a sandbox is shown. */
 export interface MemoryFolder {
+  /** Among the hand's folders. */
+  readonly name: string;
   readonly mount_path: string;
-  /** Host path. Sandboxes write below a writable one, and the host never looks there. */
+  /**
+   * Host path. Sandboxes write below a writable one, and the host never looks there. Where the hand has a disk, a
+   * writable one is empty: the folder of that name on the disk takes its place.
+   */
   readonly folder: string;
   readonly isWritable: boolean;
 }
@@ -53,7 +58,8 @@ export function makeMemoryFolders(
     const folder = storeFolder(handFolder, memory_store_id);
     // Only when new: a sandbox may have changed the permissions of its own folders.
     if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, 0o755);
-    return { mount_path, folder, isWritable: access === "read_write" };
+    const name = `memory-${memory_store_id}`;
+    return { name, mount_path, folder, isWritable: access === "read_write" };
   });
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import { diskFolders } from "../disk/disk-folders.ts";
 import { diskOptions, type HandDisk } from "../disk/sandbox-disks.ts";
 import type { ShownFolders } from "./bwrap-arguments.ts";
 
@@ -23,8 +24,6 @@ interface Shower {
   readonly disk: HandDisk | undefined;
 }
 
-const ON_DISK = ["workspace", "outputs", "spill"] as const;
-
 /**
  * With a uid, the folders are bound to a place that this uid can reach: the data folder may be below
  * one that it cannot, such as /root. Without, they are used where they are.
@@ -34,22 +33,21 @@ export function launcherPlan(folders: ShownFolders, { uid, stage, disk }: Shower
   const cover = COVERABLE.find((folder) => existsSync(folder));
   if (cover === undefined) throw new SandboxUnavailableError("there is no folder /mnt");
   const { layers = {}, memory = [], ...named } = folders;
-  const onDisk: ReadonlySet<string> = new Set(disk && ON_DISK);
+  const onDisk: ReadonlySet<string> = new Set(disk && diskFolders(memory));
   const places = [
-    ...Object.entries(named).filter(([name]) => !onDisk.has(name)),
-    ...memory.map(({ folder }, index) => [`memory-${index}`, folder] as const),
+    ...Object.entries(named),
+    ...memory.map(({ name, folder }) => [name, folder] as const),
     ...Object.entries(layers).map(([name, path]) => [`${LAYER_PREFIX}${name}`, path] as const),
-  ];
+  ].filter(([name]) => !onDisk.has(name));
   const binds = places.flatMap(([name, path]) => ["--bind", `${name}=${path}`]);
-  const disks = disk ? diskOptions(disk, ON_DISK) : [];
-  const covered = Object.keys(named).map((name) => [
-    ...[name, onDisk.has(name) ? `${cover}/disk/${name}` : `${cover}/${name}`],
-  ]);
+  const disks = disk ? diskOptions(disk, [...onDisk]) : [];
+  const at = (name: string) => (onDisk.has(name) ? `${cover}/disk/${name}` : `${cover}/${name}`);
+  const covered = Object.keys(named).map((name) => [name, at(name)]);
   return {
     launcherOptions: ["--uid", String(uid), "--stage", stage, "--cover", cover, ...binds, ...disks],
     folders: {
       ...(Object.fromEntries(covered) as typeof named),
-      memory: memory.map((each, index) => ({ ...each, folder: `${cover}/memory-${index}` })),
+      memory: memory.map((each) => ({ ...each, folder: at(each.name) })),
       layers: Object.fromEntries(
         Object.keys(layers).map((name) => [name, `${cover}/${LAYER_PREFIX}${name}`]),
       ),

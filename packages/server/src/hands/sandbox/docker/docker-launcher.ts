@@ -204,7 +204,8 @@ export class DockerLauncher implements SandboxLauncher {
       ...{ source, target, isWritable },
     });
     const users = this.#users(folder.path, user);
-    const place = request.disk === undefined ? folder.path : folder.stage;
+    const isOnDisk = request.disk !== undefined;
+    const place = isOnDisk ? folder.stage : folder.path;
     return containerBody({
       image: prepared.image,
       runtime: this.#runtime,
@@ -222,8 +223,8 @@ export class DockerLauncher implements SandboxLauncher {
         shown(join(place, "spill"), "/mnt/session/.spill", true),
         shown(trees.uploads, UPLOADS_FOLDER),
         ...(trees.skills === undefined ? [] : [shown(trees.skills, SKILLS_FOLDER)]),
-        ...(trees.memory ?? []).map(({ folder: store, mount_path, isWritable }) =>
-          shown(store, mount_path, isWritable),
+        ...(trees.memory ?? []).map(({ name, folder: store, mount_path, isWritable }) =>
+          shown(isOnDisk && isWritable ? join(place, name) : store, mount_path, isWritable),
         ),
       ],
       labels: {

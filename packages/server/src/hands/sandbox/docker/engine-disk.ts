@@ -7,8 +7,6 @@ const MOUNT_MS = 60_000;
 /** Unmounting waits for nothing but a processor. */
 const UNMOUNT_MS = 15_000;
 const MESSAGE_BYTES_MAX = 4096;
-/** Of a hand, below where its disk is mounted. */
-export const ON_DISK = ["workspace", "outputs", "spill"] as const;
 
 export interface EngineMounts {
   readonly perlPath: string;
@@ -20,6 +18,8 @@ export interface EngineMounts {
 
 interface Shown {
   readonly disk: HandDisk;
+  /** At the top of it; made where they are missing. */
+  readonly folders: readonly string[];
   /** The folder that it is mounted on. Exists. */
   readonly stage: string;
   /** Whom the folders in it belong to. */
@@ -34,10 +34,10 @@ interface Shown {
  */
 export async function withDisk<T>(
   mounts: EngineMounts,
-  { disk, stage, uid }: Shown,
+  { disk, folders, stage, uid }: Shown,
   use: () => Promise<T>,
 ): Promise<T> {
-  const options = ["--stage", stage, ...diskOptions(disk, ON_DISK), "--uid", String(uid)];
+  const options = ["--stage", stage, ...diskOptions(disk, folders), "--uid", String(uid)];
   const program = start(mounts, options);
   const timer = setTimeout(() => program.child.kill("SIGKILL"), MOUNT_MS);
   const isMounted = await Promise.race([program.said, program.ended.then(() => false)]);

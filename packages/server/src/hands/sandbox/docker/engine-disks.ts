@@ -1,3 +1,4 @@
+import { diskFolders } from "../disk/disk-folders.ts";
 import { SandboxDisks } from "../disk/sandbox-disks.ts";
 import type { LaunchRequest } from "../local/sandbox-launcher.ts";
 import type { ContainerDisk } from "./docker-sandbox.ts";
@@ -34,11 +35,12 @@ export class EngineDisks {
     return this.#found;
   }
 
-  of({ disk, uid, folder: { stage } }: LaunchRequest): ContainerDisk | undefined {
+  of({ disk, uid, trees, folder: { stage } }: LaunchRequest): ContainerDisk | undefined {
     const { mounts } = this.#options;
     if (disk === undefined || uid === undefined) return undefined;
+    const folders = diskFolders(trees.memory);
     return {
-      showing: (use) => withDisk(mounts, { disk, stage, uid }, use),
+      showing: (use) => withDisk(mounts, { disk, folders, stage, uid }, use),
       clear: () => clearStage(mounts, stage),
     };
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { diskFolders } from "../disk/disk-folders.ts";
 import { type HandDisk, NOBODY } from "../disk/sandbox-disks.ts";
 import { containerName, removeContainer } from "./containers.ts";
 import type { EngineClient } from "./engine-client.ts";
@@ -25,7 +26,7 @@ export async function tryDisk(
   stage: string,
 ): Promise<void> {
   const name = containerName(`trial-${randomBytes(8).toString("hex")}`);
-  await withDisk(mounts, { disk, stage, uid: NOBODY }, async () => {
+  await withDisk(mounts, { disk, folders: diskFolders(), stage, uid: NOBODY }, async () => {
     const bind = { Type: "bind", Source: join(stage, "workspace"), Target: "/workspace" };
     try {
       await engine.ask({
