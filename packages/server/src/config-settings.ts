@@ -2,6 +2,8 @@ import { z } from "zod";
 import { ModelSettings } from "./config-models.ts";
 import { PACKAGE_SETTINGS } from "./config-packages.ts";
 import { dollars } from "./config-prices.ts";
+import { DEFAULT_PROVIDERS } from "./core/sandboxes/chosen-provider.ts";
+import { PROVIDER_NAMES } from "./core/sandboxes/providers.ts";
 import { parseNetwork } from "./lib/ip-address.ts";
 
 /** Names in one setting. */
@@ -26,6 +28,8 @@ const EgressTarget = z
     (name) => parseNetwork(name) !== undefined || (HOST.test(name) && !NUMERIC.test(name)),
     "must be addresses, networks such as 10.0.0.0/8 and host names, without scheme or port",
   );
+
+const Provider = z.enum(PROVIDER_NAMES);
 
 /**
  * Every setting, by its environment variable. In the YAML file a setting has the same name without
@@ -181,6 +185,35 @@ export const Settings = z.strictObject({
     .describe(
       "What the server, its sandboxes, the cloning of repositories and the tool `web_fetch` may connect to though it is not of the public internet, also without TLS: addresses, networks and host names, with commas between, such as `127.0.0.1,10.20.0.0/16,mcp.internal`. Every holder of an API key and every agent with that tool can then reach them, and so can code in every sandbox whose environment allows the host.",
     ),
+  DROVER_SANDBOX_PROVIDER: Names.pipe(
+    z.tuple([Provider], Provider).refine((names) => new Set(names).size === names.length, {
+      error: "must name each once",
+    }),
+  )
+    .default([...DEFAULT_PROVIDERS])
+    .describe(
+      "Who makes sandboxes: `bubblewrap`, `docker`, `gvisor`, with commas between. The first is for all environments but those that name another of them in their metadata (`drover.provider`). See [sandboxes](sandboxes.md).",
+    ),
+  DROVER_DOCKER_SOCKET: z
+    .string()
+    .regex(/^\/./, "must be an absolute path")
+    .max(107)
+    .default("/var/run/docker.sock")
+    .describe(
+      "The socket of the Docker Engine, for the providers `docker` and `gvisor`. Whoever may speak to it is as good as root on its machine.",
+    ),
+  DROVER_DOCKER_IMAGE: z
+    .string()
+    .regex(/^[a-z0-9][\w./:@-]{0,254}$/, "must be the name of an image")
+    .optional()
+    .describe(
+      "The image that containers are made from, which the engine must have already; it needs bash, perl and tar. Without it they have this machine's programs, read-only.",
+    ),
+  DROVER_GVISOR_RUNTIME: z
+    .string()
+    .regex(/^[A-Za-z0-9][\w.-]{0,63}$/, "must be the name of a runtime")
+    .default("runsc")
+    .describe("What the Docker Engine calls gVisor among its runtimes."),
   DROVER_SANDBOX_NETWORK: z
     .enum(["environment", "none"])
     .default("environment")

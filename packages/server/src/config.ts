@@ -13,6 +13,7 @@ import {
   sandboxLife,
   sandboxLimits,
 } from "./config-sandbox.ts";
+import { type SandboxProviderSettings, sandboxProviders } from "./config-sandbox-providers.ts";
 import { type ConfiguredSearch, configuredSearch, problemInSearch } from "./config-search.ts";
 import { SETTING_NAMES, Settings, yamlKey } from "./config-settings.ts";
 import type { SandboxBase } from "./core/ports/hands.ts";
@@ -54,6 +55,8 @@ export interface Config {
   readonly egressAllow: readonly string[];
   /** Who searches the web; absent for nobody. */
   readonly search?: ConfiguredSearch;
+  /** Who makes sandboxes. */
+  readonly sandboxProviders: SandboxProviderSettings;
   /** Whether sandboxes have the network that their environment says, or none. */
   readonly sandboxNetwork: "environment" | "none";
   /** What each sandbox may use, and whether that must be enforced. */
@@ -220,6 +223,7 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     ...(settings.DROVER_JUDGE_MODEL !== undefined && { judgeModel: settings.DROVER_JUDGE_MODEL }),
     egressAllow: Object.freeze(settings.DROVER_EGRESS_ALLOW),
     ...configuredSearch(settings),
+    sandboxProviders: Object.freeze(sandboxProviders(settings)),
     sandboxNetwork: settings.DROVER_SANDBOX_NETWORK,
     sandboxLimits: Object.freeze(sandboxLimits(settings)),
     sandboxLife: Object.freeze(sandboxLife(settings)),

@@ -6,6 +6,7 @@ export {
   type ChatCompletionsOptions,
   startChatCompletions,
 } from "./chat-completions/server.ts";
+export { PrivateEngine } from "./docker/private-engine.ts";
 export { CERTIFICATE, CERTIFICATE_KEY } from "./git/certificate.ts";
 export { GitHost } from "./git/git-host.ts";
 export { type McpServer, type McpServerOptions, startMcpServer } from "./mcp/server.ts";

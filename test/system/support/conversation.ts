@@ -23,6 +23,7 @@ type SessionOptions = Omit<SessionCreateParams, "agent" | "environment_id"> & {
   readonly model?: string;
   readonly skills?: AgentCreateParams["skills"];
   readonly environment?: Parameters<Anthropic["beta"]["environments"]["create"]>[0]["config"];
+  readonly environmentMetadata?: Record<string, string>;
 };
 
 /** One session of an agent with the built-in tools, as its user sees it. */
@@ -36,7 +37,7 @@ export class Conversation {
   }
 
   static async open(world: World, options: SessionOptions = {}): Promise<Conversation> {
-    const { tools, model, skills, environment: config, ...rest } = options;
+    const { tools, model, skills, environment: config, environmentMetadata, ...rest } = options;
     const { client } = world;
     const agent = await client.beta.agents.create({
       name: "worker",
@@ -47,6 +48,7 @@ export class Conversation {
     const environment = await client.beta.environments.create({
       name: `environment of ${agent.id}`,
       ...(config && { config }),
+      ...(environmentMetadata && { metadata: environmentMetadata }),
     });
     const session = await client.beta.sessions.create({
       agent: agent.id,

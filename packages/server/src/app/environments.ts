@@ -16,6 +16,7 @@ import type {
   EnvironmentRecord,
 } from "../core/ports/records.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import { chosenProvider, type ServerProviders } from "../core/sandboxes/chosen-provider.ts";
 import { type Cursors, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
 
@@ -45,11 +46,19 @@ interface EnvironmentsOptions {
   readonly store: Store;
   readonly cursors: Cursors;
   readonly newId: NewId;
+  /** See `AppDeps`. */
+  readonly providers?: ServerProviders | undefined;
 }
 
-export function createEnvironments({ store, cursors, newId }: EnvironmentsOptions): Environments {
+export function createEnvironments({
+  store,
+  cursors,
+  newId,
+  providers,
+}: EnvironmentsOptions): Environments {
   return {
     create: async (tx, { workspaceId }, params) => {
+      chosenProvider(params.metadata ?? {}, providers);
       const record: EnvironmentRecord = {
         workspace_id: workspaceId,
         id: newId(idPrefixes.environment),
@@ -64,7 +73,9 @@ export function createEnvironments({ store, cursors, newId }: EnvironmentsOption
     },
     retrieve: async (workspaceId, id) =>
       environmentOf(await getEnvironment(store.environments, workspaceId, id)),
-    update: updateEnvironment,
+    update: (tx, principal, id, params) => {
+      return updateEnvironment(tx, principal, id, { params, providers });
+    },
     list: async (workspaceId, query) => {
       const { data, next_page } = await readPage({
         cursors,
@@ -119,7 +130,10 @@ async function updateEnvironment(
   tx: StoreTransaction,
   { workspaceId }: Principal,
   id: string,
-  params: EnvironmentUpdateParams,
+  {
+    params,
+    providers,
+  }: { params: EnvironmentUpdateParams; providers: ServerProviders | undefined },
 ): Promise<Environment> {
   const record = await getEnvironment(tx.environments, workspaceId, id);
   if (record.archived_at !== null) {
@@ -129,6 +143,8 @@ async function updateEnvironment(
   }
   const current = EnvironmentDefinition.parse(record.body);
   const updated = updatedEnvironment(current, params);
+  // Only what is asked for now: a provider may have gone since an environment was made.
+  if (params.metadata) chosenProvider(updated.metadata, providers);
   const name = params.name ?? record.name;
   if (name === record.name && isDeepStrictEqual(updated, current)) return environmentOf(record);
   const next: EnvironmentRecord = { ...record, name, updated_at: tx.now, body: updated };

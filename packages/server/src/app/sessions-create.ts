@@ -15,6 +15,7 @@ import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
+import { chosenProvider, type ServerProviders } from "../core/sandboxes/chosen-provider.ts";
 import { budgetSet } from "../core/session/budget.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { sessionPackages } from "../core/sessions/session-packages.ts";
@@ -43,6 +44,7 @@ export interface CreateRequest {
   readonly networkSetting?: NetworkSetting | undefined;
   /** See `AppDeps`. */
   readonly sandboxBase?: SandboxBase | undefined;
+  readonly providers?: ServerProviders | undefined;
 }
 
 /**
@@ -89,7 +91,7 @@ export async function createSession(tx: StoreTransaction, request: CreateRequest
     vault_ids: vaultIds,
     budget,
     recipe: {
-      provider: "bubblewrap",
+      provider: chosenProvider(environment.metadata, request.providers),
       base: sandboxBase,
       ...(packages !== undefined && { packages }),
       mounts: [...skillMounts, ...mounts, ...memoryMountsOf(resources)],

@@ -10,6 +10,11 @@ import type { SandboxBase } from "../core/ports/hands.ts";
 import type { NewSession } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
+import {
+  chosenProvider,
+  DEFAULT_PROVIDERS,
+  type ServerProviders,
+} from "../core/sandboxes/chosen-provider.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { totalsOf } from "../core/session/totals.ts";
 import { transplanted } from "../core/session/transplant.ts";
@@ -47,6 +52,7 @@ export interface ImportOptions {
   readonly networkSetting?: NetworkSetting | undefined;
   /** See `AppDeps`. */
   readonly sandboxBase?: SandboxBase | undefined;
+  readonly providers?: ServerProviders | undefined;
   /** See `createFiles`. */
   readonly filesBytesMax?: number | undefined;
 }
@@ -118,7 +124,7 @@ function begin(
     resources: given.resources.map((one) => renamedResource({ ...one }, rename)),
     vault_ids: line.vault_ids,
     recipe: {
-      provider: "bubblewrap",
+      provider: DEFAULT_PROVIDERS[0],
       base: { type: "host" },
       mounts: [
         ...line.mounts.map((mount) =>
@@ -155,7 +161,7 @@ function renamedResource(
   };
 }
 
-/** With the network, base and packages of the environment that it is to live in, here. */
+/** With the provider, network, base and packages of the environment that it is to live in, here. */
 async function supported(made: Import): Promise<Import> {
   const { options, session } = made;
   const { workspace_id, environment_id } = session;
@@ -176,7 +182,8 @@ async function supported(made: Import): Promise<Import> {
     setting: options.networkSetting,
     base,
   });
-  const place = { base, ...(packages !== undefined && { packages }), network };
+  const provider = chosenProvider(environment.metadata, options.providers);
+  const place = { provider, base, ...(packages !== undefined && { packages }), network };
   return { ...made, session: { ...session, recipe: { ...session.recipe, ...place } } };
 }
 

@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
+import type { Recipe } from "../core/ports/hands.ts";
 import type { Outfit, Sandbox, SandboxCapabilities } from "../core/ports/sandbox.ts";
-import { openGuard } from "../egress/open-egress.ts";
+import type { ProviderName } from "../core/sandboxes/providers.ts";
 import { BaseStore } from "../hands/base/base-store.ts";
 import { findBase } from "../hands/base/find-base.ts";
-import { BubblewrapProvider } from "../hands/sandbox/bubblewrap/bubblewrap-provider.ts";
+import type { LocalProvider } from "../hands/sandbox/local/local-provider.ts";
+import { openProvider } from "../hands/sandbox/open-provider.ts";
 import { type Finding, fault, good, limit } from "./doctor-finding.ts";
 import { failureSentence } from "./failure.ts";
 
@@ -15,23 +17,35 @@ const MB = 1024 * 1024;
 const REMEDY =
   "run the server as root, or in a control group that is delegated to it (see docs/limits.md)";
 
-/** Runs a real sandbox and tries, from inside, what must not be possible. */
+/** Runs a real sandbox of each provider and tries, from inside, what must not be possible. */
 export async function examineSandbox(config: Config, folder: string): Promise<Finding[]> {
   const base = examineBase(config);
   if (base.finding.verdict === "fault") return [base.finding];
-  const provider = new BubblewrapProvider({
+  const provider = openProvider(config, {
     dataFolder: folder,
     blobPath: (workspaceId, sha256) => join(folder, workspaceId, sha256),
-    ...(config.sandboxNetwork === "none"
-      ? {}
-      : { egress: { guard: openGuard(config.egressAllow) } }),
-    limits: config.sandboxLimits,
-    enforce: config.sandboxLimits.enforce,
-    ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
   });
+  const findings: Finding[] = [base.finding];
+  for (const name of provider.names) {
+    if (provider.names.length > 1) findings.push(good("provider", name));
+    findings.push(...(await examineProvider(config, provider, { name, outfit: base.outfit })));
+  }
+  return findings;
+}
+
+async function examineProvider(
+  config: Config,
+  provider: LocalProvider,
+  { name, outfit }: { name: ProviderName; outfit: Outfit | undefined },
+): Promise<Finding[]> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
-  const { outfit } = base;
-  const place = { workspaceId: "doctor", handId: "hand_doctor", recipe: RECIPE };
+  const recipe: Recipe = {
+    provider: name,
+    base: { type: "host" },
+    mounts: [],
+    network: { type: "none" },
+  };
+  const place = { workspaceId: "doctor", handId: `hand_doctor_${name}`, recipe };
   const request = { ...place, ...(outfit !== undefined && { outfit }) };
   try {
     const start = performance.now();
@@ -40,11 +54,11 @@ export async function examineSandbox(config: Config, folder: string): Promise<Fi
     if (first !== "ready\n") return [fault("sandbox", `a command said ${JSON.stringify(first)}`)];
     const ms = Math.round(performance.now() - start);
     return [
-      base.finding,
-      good("sandbox", `made, and a command run, in ${ms} ms`),
+      good("sandbox", `made by ${name}, and a command run, in ${ms} ms`),
       ...(await tryToGetOut(sandbox, signal)),
       repositories(await run(sandbox, "git --version 2>/dev/null", signal)),
-      ...limits(config, await provider.capabilities(signal)),
+      ...(await shortcomings(sandbox, signal)),
+      ...limits(config, await provider.capabilities(signal, name)),
     ];
   } catch (error) {
     return [fault("sandbox", failureSentence(error))];
@@ -81,12 +95,17 @@ function examineBase(config: Config): { finding: Finding; outfit?: Outfit } {
   }
 }
 
-const RECIPE = {
-  provider: "bubblewrap",
-  base: { type: "host" },
-  mounts: [],
-  network: { type: "none" },
-} as const;
+/** What works in a sandbox of most machines, and not in all. */
+async function shortcomings(sandbox: Sandbox, signal: AbortSignal): Promise<Finding[]> {
+  const said = await run(sandbox, "ls -ld / >/dev/null 2>&1 && echo shown", signal);
+  if (said === "shown\n") return [];
+  return [
+    limit(
+      "ls",
+      "`ls -l` and `stat` do not work: a gVisor of before 2023 does not know how newer programs ask; install a newer `runsc`",
+    ),
+  ];
+}
 
 interface Attempt {
   readonly subject: string;
@@ -118,9 +137,9 @@ const ATTEMPTS: readonly Attempt[] = [
   },
   {
     subject: "processes",
-    // The first process is the sandbox's own, not the machine's.
-    command: "cat /proc/1/comm",
-    expected: "bwrap\n",
+    // The first process is the sandbox's own, bubblewrap's or an agent, not the machine's.
+    command: "case $(cat /proc/1/comm) in bwrap|perl) echo own ;; esac",
+    expected: "own\n",
     means: "the host's processes are not seen",
   },
 ];

@@ -26,7 +26,7 @@ export async function examine(
   const folder = makeFolder(config, findings);
   if (folder !== undefined) {
     try {
-      findings.push(examineLock(folder), examineBubblewrap(config));
+      findings.push(examineLock(folder), ...examineBubblewrap(config));
       findings.push(...(await examineSandbox(config, folder)));
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -69,7 +69,12 @@ function examineLock(folder: string): Finding {
   }
 }
 
-function examineBubblewrap(config: Config): Finding {
+function examineBubblewrap(config: Config): Finding[] {
+  if (!config.sandboxProviders.names.includes("bubblewrap")) return [];
+  return [bubblewrap(config)];
+}
+
+function bubblewrap(config: Config): Finding {
   const program = config.bwrapPath ?? "bwrap";
   const { status, stdout } = spawnSync(program, ["--version"], { encoding: "utf8" });
   if (status === 0) return good("bubblewrap", `${stdout.trim()} (${program})`);

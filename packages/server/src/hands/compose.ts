@@ -14,7 +14,7 @@ import { followKeyFile } from "../vault/key-file.ts";
 import { openOutfitted } from "./packages/open-outfitted.ts";
 import type { HandsAdapters } from "./runtime/hands-life.ts";
 import type { Report } from "./runtime/report.ts";
-import { BubblewrapProvider } from "./sandbox/bubblewrap/bubblewrap-provider.ts";
+import { openProvider } from "./sandbox/open-provider.ts";
 import { type ConfiguredSearch, openWebSearch } from "./search/open-web-search.ts";
 import { executeTool } from "./toolset/execute-tool.ts";
 import { PageReader } from "./web/page-reader.ts";
@@ -31,16 +31,10 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
     if (error === undefined) log.info(fields, event);
     else log.warn({ ...fields, err: error }, event);
   };
-  const provider = new BubblewrapProvider({
+  const provider = openProvider(config, {
     dataFolder: config.data,
     blobPath: (workspaceId, sha256) => blobPath(blobsFolder, workspaceId, sha256),
     installedPath: (sha256) => blobPath(blobsFolder, INSTALLED_WORKSPACE, sha256),
-    limits: config.sandboxLimits,
-    enforce: config.sandboxLimits.enforce,
-    ...(config.bwrapPath === undefined ? {} : { bwrapPath: config.bwrapPath }),
-    ...(config.sandboxNetwork === "none"
-      ? {}
-      : { egress: { guard: openGuard(config.egressAllow) } }),
     onWarning: (message, error) => log.warn({ err: error }, message),
   });
   return {

@@ -29,6 +29,7 @@ import type { LiveOutputs, SandboxBase } from "../core/ports/hands.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
+import type { ServerProviders } from "../core/sandboxes/chosen-provider.ts";
 import { newId } from "../lib/new-id.ts";
 import { authenticate } from "./auth.ts";
 import type { AppEnv, HttpLog } from "./context.ts";
@@ -75,6 +76,8 @@ export interface AppDeps {
   readonly networkSetting?: NetworkSetting | undefined;
   /** The root file system of new sessions' sandboxes; the host's programs unless given. */
   readonly sandboxBase?: SandboxBase | undefined;
+  /** Who makes sandboxes here; bubblewrap unless given. */
+  readonly providers?: ServerProviders | undefined;
   /** See `ReplayOptions`. */
   readonly askModel: ReplayOptions["askModel"];
   /** What is known of a model. */
@@ -127,7 +130,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
     now: () => new Date(clock.now()).toISOString(),
     skillReferences,
     agents: createAgents({ ...deps, newId, skills: skillReferences }),
-    environments: createEnvironments({ store, cursors, newId }),
+    environments: createEnvironments({ store, cursors, newId, providers: deps.providers }),
     memoryStores: createMemoryStores({ store, cursors, newId }),
     memories: createMemories({ store, cursors, newId }),
     memoryVersions: createMemoryVersions({ store, cursors }),

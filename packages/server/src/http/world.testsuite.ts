@@ -77,6 +77,7 @@ export async function openWorld({
   filesBytesMax?: number;
   networkSetting?: "environment" | "none";
   sandboxBase?: AppDeps["sandboxBase"];
+  providers?: AppDeps["providers"];
   egress?: Egress;
   askModel?: AppDeps["askModel"];
   checkpoints?: AppDeps["checkpoints"];

@@ -108,7 +108,7 @@ export async function compose(
       secretBox,
       egress: openEgress(config.egressAllow),
       networkSetting: config.sandboxNetwork,
-      sandboxBase: config.sandboxBase,
+      ...{ sandboxBase: config.sandboxBase, providers: config.sandboxProviders.names },
       cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,

@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
 import { packageRegistryVariables } from "../config-packages.ts";
 import { sandboxLifeVariables, sandboxLimitVariables } from "../config-sandbox.ts";
+import { sandboxProviderVariables } from "../config-sandbox-providers.ts";
 import type { SpawnHandsOptions } from "./spawn-hands.ts";
 
 /** What any program needs to run at all; no secret of the server is in it. */
@@ -21,6 +22,7 @@ export function handsCommand(
     DROVER_DATA: config.data,
     DROVER_LOG_LEVEL: config.logLevel,
     DROVER_SANDBOX_NETWORK: config.sandboxNetwork,
+    ...sandboxProviderVariables(config.sandboxProviders),
     ...sandboxLimitVariables(config.sandboxLimits),
     ...sandboxLifeVariables(config.sandboxLife),
     ...packageRegistryVariables(config.packageRegistries),

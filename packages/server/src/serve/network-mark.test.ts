@@ -17,6 +17,9 @@ test("hands with another way out, another search or other limits are others; the
     markOf({ DROVER_SANDBOX_MEMORY_MB: "512" }),
     markOf({ DROVER_SANDBOX_DISK_MB: "512" }),
     markOf({ DROVER_SANDBOX_ENFORCE: "required" }),
+    markOf({ DROVER_SANDBOX_PROVIDER: "docker" }),
+    markOf({ DROVER_SANDBOX_PROVIDER: "docker,gvisor" }),
+    markOf({ DROVER_DOCKER_IMAGE: "debian:12" }),
     markOf(SEARCH),
     markOf({ ...SEARCH, DROVER_SEARCH_PROVIDER: "tavily" }),
     markOf({ ...SEARCH, DROVER_SEARCH_URL: "https://other.example" }),
@@ -25,5 +28,5 @@ test("hands with another way out, another search or other limits are others; the
   expect(new Set(marks).size).toBe(marks.length);
   expect(marks.join()).not.toContain("canary");
   expect(markOf({ DROVER_EGRESS_ALLOW: "mcp.internal,10.0.0.0/8" })).toBe(marks[1]);
-  expect(markOf(SEARCH)).toBe(marks[5]);
+  expect(markOf(SEARCH)).toBe(marks[9]);
 });

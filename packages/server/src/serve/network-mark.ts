@@ -1,23 +1,31 @@
 import { createHash } from "node:crypto";
 import type { Config } from "../config.ts";
 import { sandboxLimitVariables } from "../config-sandbox.ts";
+import { sandboxProviderVariables } from "../config-sandbox-providers.ts";
 
-/** The same text for settings that let sandboxes and web tools reach the same, and sandboxes use as much. */
+/** The same text for settings that let sandboxes and web tools reach the same, and sandboxes use as much and are of the same making. */
 export function networkMark({
   egressAllow,
   sandboxNetwork,
   search,
   sandboxLimits,
   packageRegistries,
+  sandboxProviders,
 }: Pick<
   Config,
-  "egressAllow" | "sandboxNetwork" | "search" | "sandboxLimits" | "packageRegistries"
+  | "egressAllow"
+  | "sandboxNetwork"
+  | "search"
+  | "sandboxLimits"
+  | "packageRegistries"
+  | "sandboxProviders"
 >): string {
   const names = [...new Set(egressAllow)].sort();
   const limits = `limits ${Object.entries(sandboxLimitVariables(sandboxLimits)).flat().join(" ")}`;
   const registries = Object.entries(packageRegistries).sort().flat();
+  const providers = `providers ${Object.values(sandboxProviderVariables(sandboxProviders)).join(" ")}`;
   return JSON.stringify([
-    ...[sandboxNetwork, limits, ...names],
+    ...[sandboxNetwork, limits, providers, ...names],
     ...(registries.length === 0 ? [] : [`packages ${registries.join(" ")}`]),
     ...(search ? [searchMark(search)] : []),
   ]);

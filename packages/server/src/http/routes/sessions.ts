@@ -25,6 +25,7 @@ import type { SandboxBase } from "../../core/ports/hands.ts";
 import type { SecretBox } from "../../core/ports/secret-box.ts";
 import type { Store } from "../../core/ports/store.ts";
 import type { PriceList } from "../../core/pricing/price-list.ts";
+import type { ServerProviders } from "../../core/sandboxes/chosen-provider.ts";
 import { readEmpty, readJson } from "../body.ts";
 import type { AppContext, AppEnv } from "../context.ts";
 import { sessionKey } from "../keys.ts";
@@ -44,19 +45,20 @@ export interface SessionRouteOptions {
   readonly networkSetting?: NetworkSetting | undefined;
   /** See `AppDeps`. */
   readonly sandboxBase?: SandboxBase | undefined;
+  readonly providers?: ServerProviders | undefined;
   /** See `AppDeps.wakeDisposer`. */
   readonly wakeDisposer: () => void;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
-  const { store, write, now, secretBox, skillReferences, prices, networkSetting, sandboxBase } =
-    options;
+  const { store, write, now, secretBox, skillReferences, prices } = options;
+  const { networkSetting, sandboxBase, providers } = options;
   return new Hono<AppEnv>()
     .post("/v1/sessions", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionCreateParams);
       const { workspaceId } = c.get("principal");
-      const given = { secretBox, skillReferences, prices, networkSetting, sandboxBase };
+      const given = { secretBox, skillReferences, prices, networkSetting, sandboxBase, providers };
       const request = { workspaceId, params: value, ...given };
       return await write(c, (tx) => createSession(tx, request), bytes);
     })

@@ -5,6 +5,7 @@ import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { testOutput } from "../../../core/ports/sandbox-output.testsuite.ts";
 import { testRunaways } from "../../../core/ports/sandbox-runaways.testsuite.ts";
+import { testProbes } from "../local/escapes.testsuite.ts";
 import { testCrashes } from "./crash.testsuite.ts";
 import { openDiskWorld } from "./disk-world.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
@@ -26,6 +27,7 @@ describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testDisks("bubblewrap with a kernel uid for each hand", openDiskWorld);
   testDiskFiles("bubblewrap with a kernel uid for each hand", openDiskWorld);
   testNetworks("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
+  testProbes("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testEscapes("root", { type: "none" });
   testEscapes("root", { type: "unrestricted" });
   testCrashes("root");

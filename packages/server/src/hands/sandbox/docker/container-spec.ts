@@ -15,6 +15,8 @@ export interface ContainerSpec {
   /** `UID:GID`, both of the host. */
   readonly user: string;
   readonly command: readonly string[];
+  /** Of the environment, beside the usual ones. */
+  readonly variables: Readonly<Record<string, string>>;
   readonly binds: readonly Bind[];
   readonly labels: Readonly<Record<string, string>>;
   readonly seccomp: SeccompProfile;
@@ -47,7 +49,9 @@ export function containerBody(spec: ContainerSpec): unknown {
     User: spec.user,
     WorkingDir: "/workspace",
     Hostname: SANDBOX_HOSTNAME,
-    Env: Object.entries(ENVIRONMENT).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries({ ...ENVIRONMENT, ...spec.variables }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
     Entrypoint: [],
     Cmd: spec.command,
     Labels: spec.labels,

@@ -1,16 +1,18 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import { type Outfit, SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import { SKILLS_FOLDER } from "../../skills/skill-tree.ts";
 import type { Controller } from "../cgroups/cgroup-layout.ts";
 import type { SandboxDisks } from "../disk/sandbox-disks.ts";
-import { hostView, writeBase } from "../local/base-files.ts";
+import { type BaseFolders, writeBase } from "../local/base-files.ts";
+import { UNCOUNTED_PROCESSES } from "../local/plan-limits.ts";
 import { type LaunchRecord, recordLaunch, type SandboxRecord } from "../local/process-record.ts";
 import type { LaunchRequest, SandboxLauncher } from "../local/sandbox-launcher.ts";
 import { AGENT_FOLDER, agentCommand, type SandboxLimits } from "../local/sandbox-layout.ts";
 import { UPLOADS_FOLDER } from "../local/upload-tree.ts";
 import { type SeccompProfile, seccompProfile } from "../seccomp/seccomp-profile.ts";
 import { findSyscallTable } from "../seccomp/syscall-tables.ts";
+import { containerRoot } from "./container-root.ts";
 import { type Bind, containerBody } from "./container-spec.ts";
 import {
   HAND_LABEL,
@@ -21,7 +23,7 @@ import {
   strayContainers,
 } from "./containers.ts";
 import { DockerSandbox, end } from "./docker-sandbox.ts";
-import { emptyRoot } from "./empty-root.ts";
+import type { RootImage } from "./empty-root.ts";
 import { EngineClient, EngineRefusalError } from "./engine-client.ts";
 import { EngineDisks } from "./engine-disks.ts";
 import { type EngineFacts, engineFacts } from "./engine-facts.ts";
@@ -57,9 +59,12 @@ const REAP_MS = 15_000;
 interface Prepared {
   readonly facts: EngineFacts;
   readonly seccomp: SeccompProfile;
-  readonly image: string;
+  readonly folders: BaseFolders;
   readonly installation: string;
-  /** What all sandboxes are shown, read-only. */
+}
+
+interface Root {
+  readonly image: string;
   readonly binds: readonly Bind[];
 }
 
@@ -74,6 +79,9 @@ export class DockerLauncher implements SandboxLauncher {
   readonly #engine: EngineClient;
   /** Launches that are this process's own. */
   readonly #own = new Set<string>();
+  /** To be removed when the engine can be asked again. */
+  readonly #left = new Set<string>();
+  readonly #onLeft = (container: string) => void this.#left.add(container);
   #prepared: Promise<Prepared> | undefined;
   #facts: EngineFacts | undefined;
   readonly #disks: EngineDisks;
@@ -94,8 +102,9 @@ export class DockerLauncher implements SandboxLauncher {
       mounts: { ...this.#script("engine-disk.pl"), socketPath: options.socketPath },
       tried: async () => {
         await this.prepare();
-        const { image, installation } = await this.#made();
-        const labels = { [INSTALLATION_LABEL]: installation, [PROVIDER_LABEL]: this.name };
+        const prepared = await this.#made();
+        const { image } = await this.#root(prepared, undefined);
+        const labels = { [INSTALLATION_LABEL]: prepared.installation, [PROVIDER_LABEL]: this.name };
         return { engine: this.#engine, image, labels };
       },
     });
@@ -124,6 +133,10 @@ export class DockerLauncher implements SandboxLauncher {
     const prepared = await this.#made();
     const { hasExit, folder, limits } = request;
     if (hasExit) this.#checkExit(prepared.facts);
+    await this.#removeLeft();
+    const root = await this.#root(prepared, request.outfit).catch((error: unknown) => {
+      throw explainRefusal(error);
+    });
     const disk = this.#disks.of(request);
     const record: LaunchRecord = {
       ...{ ...recordLaunch(), provider: this.name },
@@ -134,9 +147,10 @@ export class DockerLauncher implements SandboxLauncher {
     const sandbox = await DockerSandbox.start(
       {
         engine: this.#engine,
+        onLeft: this.#onLeft,
         handFolder: folder.path,
         record,
-        body: this.#body(prepared, request, record),
+        body: this.#body({ ...prepared, ...root }, request, record),
         limits: {
           ...(memoryBytes !== undefined && { memoryBytes }),
           ...(this.name === "docker" && { processes }),
@@ -156,7 +170,7 @@ export class DockerLauncher implements SandboxLauncher {
 
   async endRecorded(record: SandboxRecord, deadlineMs: number): Promise<void> {
     if (!("launch_id" in record)) throw new Error("a container without a launch");
-    await end({ engine: this.#engine }, record, deadlineMs);
+    await end({ engine: this.#engine, onLeft: this.#onLeft }, record, deadlineMs);
     if (record.mount !== undefined) await this.#disks.clear(record.mount);
   }
 
@@ -181,6 +195,13 @@ export class DockerLauncher implements SandboxLauncher {
     return prepared;
   }
 
+  async #removeLeft(): Promise<void> {
+    for (const container of this.#left) {
+      await removeContainer(this.#engine, container, REAP_MS);
+      this.#left.delete(container);
+    }
+  }
+
   #checkExit(facts: EngineFacts): void {
     if (this.mode !== "root") {
       throw new SandboxUnavailableError(
@@ -194,7 +215,7 @@ export class DockerLauncher implements SandboxLauncher {
     }
   }
 
-  #body(prepared: Prepared, request: LaunchRequest, record: LaunchRecord): unknown {
+  #body(prepared: Prepared & Root, request: LaunchRequest, record: LaunchRecord): unknown {
     const { folder, trees, uid, limits, handId } = request;
     const user =
       uid === undefined
@@ -210,9 +231,9 @@ export class DockerLauncher implements SandboxLauncher {
       image: prepared.image,
       runtime: this.#runtime,
       user,
-      // A process limit of a user's that is not the sandbox's alone would count what is not in it.
+      variables: request.outfit?.variables ?? {},
       command: agentCommand(
-        uid === undefined ? { ...limits, processes: 0 } : limits,
+        { ...limits, processes: this.#insideProcesses(request) },
         record.launch_id,
       ),
       binds: [
@@ -242,6 +263,12 @@ export class DockerLauncher implements SandboxLauncher {
     });
   }
 
+  /** What each process inside carries; 0 where its user has processes that are not the sandbox's. */
+  #insideProcesses({ uid, limits }: LaunchRequest): number {
+    if (uid === undefined) return 0;
+    return this.can("pids") ? limits.processes + UNCOUNTED_PROCESSES : limits.processes;
+  }
+
   /** The names of the sandbox's user, who has a number of its own. */
   #users(handFolder: string, user: string): Bind[] {
     const [uid, gid] = user.split(":");
@@ -261,43 +288,49 @@ export class DockerLauncher implements SandboxLauncher {
     const table = findSyscallTable(process.arch);
     if (!table) throw new SandboxUnavailableError(`there is no seccomp list for ${process.arch}`);
     const facts = await engineFacts(this.#engine, this.#runtime);
-    const base = join(this.#dataFolder, "sandbox-base");
-    const { etc, agent } = writeBase(base, join(this.#agentFolder, "agent.pl"));
+    const script = join(this.#agentFolder, "agent.pl");
+    const folders = writeBase(join(this.#dataFolder, "sandbox-base"), script);
     const seccomp = seccompProfile(table, { emulator: this.name === "gvisor" });
-    const installation = await this.#options.installation();
-    const agentBind = { source: agent, target: AGENT_FOLDER, isWritable: false };
-    const { image } = this.#options;
-    if (image !== undefined) {
-      const names = ["hosts", "hostname", "resolv.conf"].map((name) => ({
-        ...{ source: join(etc, name), target: `/etc/${name}`, isWritable: false },
-      }));
-      return { facts, seccomp, installation, image, binds: [...names, agentBind] };
-    }
-    const view = hostView(etc);
-    const names = ["hosts", "hostname", "resolv.conf"].map((name) => ({
-      source: join(etc, name),
-      target: `/etc/${name}`,
-    }));
-    const root = emptyRoot(
-      view.links,
-      view.binds.map(({ target }) => target).filter((target) => target.lastIndexOf("/") === 0),
-    );
-    await this.#provideImage(root);
-    const binds = [...view.binds, ...names].map((bind) => ({ ...bind, isWritable: false }));
-    return { facts, seccomp, installation, image: root.name, binds: [...binds, agentBind] };
+    return { facts, folders, seccomp, installation: await this.#options.installation() };
   }
 
-  async #provideImage({ name, tar }: { name: string; tar: Uint8Array }): Promise<void> {
+  /** The image, and what is shown on it read-only. */
+  async #root({ folders: { etc, agent } }: Prepared, outfit: Outfit | undefined): Promise<Root> {
+    if (outfit?.workshop !== undefined) {
+      throw new SandboxUnavailableError(
+        `bases and packages are made in sandboxes of bubblewrap, not of ${this.name}`,
+      );
+    }
+    const shown = (source: string, target: string): Bind => ({
+      ...{ source, target, isWritable: false },
+    });
+    const layers = Object.entries(outfit?.layers ?? {});
+    const common = [
+      shown(agent, AGENT_FOLDER),
+      ...layers.map(([name, folder]) => shown(folder, `/opt/packages/${name}`)),
+    ];
+    const { image } = this.#options;
+    if (image !== undefined && outfit?.root === undefined) {
+      const names = ["hosts", "hostname", "resolv.conf"];
+      return {
+        image,
+        binds: [...names.map((name) => shown(join(etc, name), `/etc/${name}`)), ...common],
+      };
+    }
+    const root = containerRoot(etc, outfit?.root);
+    await this.#provideImage(root.image);
+    const binds = root.binds.map(({ source, target }) => shown(source, target));
+    return { image: root.image.name, binds: [...binds, ...common] };
+  }
+
+  async #provideImage({ name, tar }: RootImage): Promise<void> {
     try {
       await this.#engine.ask({ method: "GET", path: `/images/${name}/json` });
     } catch (error) {
       if (!(error instanceof EngineRefusalError && error.status === 404)) throw error;
       const [repo, tag] = name.split(":");
-      await this.#engine.ask({
-        method: "POST",
-        path: `/images/create?fromSrc=-&repo=${repo}&tag=${tag}`,
-        tar,
-      });
+      const path = `/images/create?fromSrc=-&repo=${repo}&tag=${tag}`;
+      await this.#engine.ask({ method: "POST", path, tar });
     }
   }
 }

@@ -25,6 +25,8 @@ const END_MS = 15_000;
 
 export interface ContainerLaunch {
   readonly engine: EngineClient;
+  /** Hears of a container whose processes are gone and that no engine could be told to remove. */
+  readonly onLeft: (container: string) => void;
   readonly handFolder: string;
   readonly record: LaunchRecord;
   /** What `POST /containers/create` takes. */
@@ -199,15 +201,17 @@ function checkWanted(signal: AbortSignal): void {
  * others go with it.
  */
 export async function end(
-  { engine }: Pick<ContainerLaunch, "engine">,
+  { engine, onLeft }: Pick<ContainerLaunch, "engine" | "onLeft">,
   record: LaunchRecord | ProcessRecord,
   deadlineMs = END_MS,
 ): Promise<void> {
+  const name = containerName(record.launch_id);
   const isSeen = "pid" in record && process.getuid?.() === 0;
   try {
-    await removeContainer(engine, containerName(record.launch_id), deadlineMs);
+    await removeContainer(engine, name, deadlineMs);
   } catch (error) {
     if (!(isSeen && error instanceof EngineUnreachableError)) throw error;
+    onLeft(name);
   }
   if (isSeen) await endRecorded(record, deadlineMs);
 }

@@ -1,23 +1,26 @@
 import { installationId } from "../../protocol/hands-file.ts";
 import { type InstallationWorld, openInstallation } from "../local/installation-world.ts";
+import type { LocalProvider, LocalProviderOptions } from "../local/local-provider.ts";
 import type { SandboxLimits } from "../local/sandbox-layout.ts";
 import { DockerProvider } from "./docker-provider.ts";
 
-/** An installation whose sandboxes are containers of the engine at the socket. */
+/** Providers whose sandboxes are containers of the engine at the socket. */
+export function dockerProvider(
+  { socketPath }: { readonly socketPath: string },
+  name: "docker" | "gvisor",
+): (options: LocalProviderOptions) => LocalProvider {
+  return (options) =>
+    new DockerProvider({
+      ...options,
+      ...{ name, socketPath },
+      installation: () => installationId(options.dataFolder),
+    });
+}
+
 export async function openDockerWorld(
   engine: { readonly socketPath: string },
   name: "docker" | "gvisor",
   limits: Partial<SandboxLimits> = {},
 ): Promise<InstallationWorld> {
-  const world = await openInstallation(
-    (options) =>
-      new DockerProvider({
-        ...options,
-        name,
-        socketPath: engine.socketPath,
-        installation: () => installationId(options.dataFolder),
-      }),
-    limits,
-  );
-  return { ...world, isSlow: true };
+  return { ...(await openInstallation(dockerProvider(engine, name), limits)), isSlow: true };
 }

@@ -64,6 +64,7 @@ export class LocalProvider implements SandboxProvider {
   readonly #options: LocalProviderOptions;
   readonly names: readonly [ProviderName, ...ProviderName[]];
   readonly #launchers: readonly SandboxLauncher[];
+  readonly #retired: readonly SandboxLauncher[];
   readonly #handsFolder: string;
   readonly #uids: HostUids;
   readonly #skills: SkillCache;
@@ -72,12 +73,15 @@ export class LocalProvider implements SandboxProvider {
   /** One provision, disposal or reaping of a hand at a time. */
   readonly #turns = new HandTurns();
 
+  /** `retired` make no sandbox, but end those that they made before they were. */
   constructor(
     options: LocalProviderOptions,
     launchers: readonly [SandboxLauncher, ...SandboxLauncher[]],
+    retired: readonly SandboxLauncher[] = [],
   ) {
     this.#options = options;
     this.#launchers = launchers;
+    this.#retired = retired;
     const [first, ...others] = launchers;
     this.names = [first.name, ...others.map(({ name }) => name)];
     const dataFolder = resolve(options.dataFolder);
@@ -152,7 +156,7 @@ export class LocalProvider implements SandboxProvider {
 
   async #provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
     const { handId, recipe, outfit } = request;
-    const launcher = this.#launcherOf(recipe.provider);
+    const launcher = this.#makerOf(request);
     this.#makeHandsFolder();
     await launcher.prepare();
     const isRequired = this.#options.enforce === "required";
@@ -220,6 +224,16 @@ export class LocalProvider implements SandboxProvider {
     return sandbox;
   }
 
+  /** What makes a base or packages is no session's: who can make it does, chosen or not. */
+  #makerOf({ recipe: { provider }, outfit }: ProvisionRequest): SandboxLauncher {
+    return outfit?.workshop === undefined ? this.#launcherOf(provider) : this.#enderOf(provider);
+  }
+
+  #enderOf(name: ProviderName): SandboxLauncher {
+    const retired = this.#retired.find((launcher) => launcher.name === name);
+    return retired ?? this.#launcherOf(name);
+  }
+
   #launcherOf(name: ProviderName): SandboxLauncher {
     const launcher = this.#launchers.find((candidate) => candidate.name === name);
     if (launcher) return launcher;
@@ -256,7 +270,7 @@ export class LocalProvider implements SandboxProvider {
     try {
       const record = findRecord(handFolder);
       if (!record) return;
-      await this.#launcherOf(providerOf(record)).endRecorded(record, END_EARLIER_MS);
+      await this.#enderOf(providerOf(record)).endRecorded(record, END_EARLIER_MS);
       forgetRecord(handFolder, record);
     } catch (cause) {
       const message = "an earlier sandbox on this workspace is not proved gone";

@@ -6,7 +6,7 @@ import type { SandboxLimits } from "./sandbox-layout.ts";
  * The limit that every process carries itself is so much higher where the group counts too: the group is
  * what tells that it was met, so it must be met first.
  */
-const UNCOUNTED_PROCESSES = 16;
+export const UNCOUNTED_PROCESSES = 16;
 
 export interface LimitsPlan {
   /** Not made yet; undefined where this machine can enforce none of the limits by one. */
