@@ -343,10 +343,11 @@ async function handCall(
   context: EffectContext,
 ): Promise<HandCall> {
   const { view, deps } = context;
-  const { name, input } = toolUseOf(call.callId, view).public;
+  const { callId, handId, handsBoot } = call;
+  const { name, input } = toolUseOf(callId, view).public;
   const tool = threadTools(view, deps).find(({ definition }) => definition.name === name);
   const web = tool?.runBy === "hands" ? tool.web : undefined;
-  const made = await sandboxCall({ ...call, name, input }, context);
+  const made = await sandboxCall({ callId, handId, handsBoot, name, input }, context);
   return web === undefined ? made : { ...made, settings: web.settings };
 }
 
