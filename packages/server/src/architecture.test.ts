@@ -8,7 +8,7 @@ const EVERYTHING = "*";
 /** Which layer may import which. A layer may always import itself; the last ones compose the others. */
 const LAYERS: Record<string, readonly string[]> = {
   lib: [],
-  config: ["lib"],
+  config: ["core", "lib"],
   core: ["lib"],
   app: ["core", "lib"],
   run: ["app", "core", "lib"],
@@ -25,7 +25,12 @@ const LAYERS: Record<string, readonly string[]> = {
 };
 
 /** Files that belong to a composition, though their folder is an adapter. */
-const COMPOSITIONS = ["hands/main.ts", "hands/compose.ts"];
+const COMPOSITIONS = [
+  "hands/main.ts",
+  "hands/compose.ts",
+  "hands/sandbox/open-provider.ts",
+  "hands/sandbox/open-launchers.ts",
+];
 
 /** Where a package may be imported: a layer, a folder of one, or one file. Others are free. */
 const PACKAGES: Record<string, readonly string[]> = {

@@ -249,6 +249,10 @@ async function awaitCall(
   );
   deps.failPoint("serve.execute.after");
   if (outcome.type === "files_gone") return await beginAgain(call, context);
+  if (outcome.type === "refused") {
+    const fields = { session_id: session.id, call_id: call.callId, problem: outcome.message };
+    deps.log.info(fields, "a call was refused by the hands");
+  }
   const outputs = await outputsOf(outcome, call, context, signal);
   return {
     ...noteAnswer(call, outcome),
