@@ -1,9 +1,10 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * Six projects, by what they need:
+ * Seven projects, by what they need:
  * - unit: nothing but Node; beside the source.
  * - contract: real files, real processes, a real sandbox, a real PostgreSQL (`*.contract.test.ts` beside the source).
+ * - containers: the same, for Docker, gVisor and root file systems of one's own; by `npm test -- --containers`.
  * - system: a started server, black box, under `test/`.
  * - conformance: a started server on each engine against the whole contract, and the fuzz of its routes.
  * - base: the full root file system of sandboxes, which takes minutes to be built (`npm run test:base`).
@@ -16,6 +17,12 @@ const source = {
 
 /** A worker a core: by itself vitest leaves one core free, of two, though these suites mostly wait. */
 const PARALLEL = { maxWorkers: "100%" };
+
+/** What makes its sandboxes by a Docker Engine, or builds root file systems, and takes minutes. */
+const SLOW_SANDBOXES = [
+  "packages/server/src/hands/sandbox/docker/docker-*.contract.test.ts",
+  "packages/server/src/hands/base/*.contract.test.ts",
+];
 
 /** Starts a PostgreSQL server of the tests' own and ends it with them. */
 const POSTGRES = "./scripts/lib/vitest-postgres.js";
@@ -38,7 +45,18 @@ export default defineConfig({
           name: "contract",
           ...PARALLEL,
           include: ["packages/*/src/**/*.contract.test.ts"],
+          exclude: SLOW_SANDBOXES,
           globalSetup: POSTGRES,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        ...source,
+        test: {
+          name: "containers",
+          ...PARALLEL,
+          include: SLOW_SANDBOXES,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -54,6 +54,8 @@ export class World {
       DROVER_DATABASE: databaseUrl ?? "sqlite",
       DROVER_API_KEY: this.apiKey,
       DROVER_LOG_LEVEL: "info",
+      // The workspaces are folders of the host, which snapshots look into.
+      DROVER_SANDBOX_DISK_MB: "0",
       DROVER_MODEL_BASE_URL: double.url,
       DROVER_MODEL_API_KEY: double.apiKey,
       ...(unsafe !== undefined && { DROVER_TEST_UNSAFE: unsafe }),

@@ -5,6 +5,7 @@ import {
   handsPid,
   isAlive,
   longSleep,
+  OPEN_WORKSPACES,
   processesWith,
   sandboxPids,
   workspaceFile,
@@ -13,7 +14,7 @@ import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
 
-const world = useWorld();
+const world = useWorld(OPEN_WORKSPACES);
 
 /** Writes to the workspace for as long as anything of the call lives. */
 const TICKING = "(while :; do echo tick >> ticks; sleep 0.02; done) & ";

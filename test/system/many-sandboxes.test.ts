@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
 import { Conversation, resultsOf, type SessionEvent } from "./support/conversation.ts";
-import { sandboxPids } from "./support/host.ts";
+import { OPEN_WORKSPACES, sandboxPids } from "./support/host.ts";
 import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
 
-const world = useWorld();
+const world = useWorld(OPEN_WORKSPACES);
 
 const SANDBOXES = 50;
 /** All wait for it, so that there is a moment in which all of them are there and run. */

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
 import { Conversation, resultsOf } from "./support/conversation.ts";
-import { handsPid, isAlive, workspaceFile } from "./support/host.ts";
+import { handsPid, isAlive, OPEN_WORKSPACES, workspaceFile } from "./support/host.ts";
 import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
 
-const world = useWorld();
+const world = useWorld(OPEN_WORKSPACES);
 
 const bash = (command: string) => answer(toolCall("bash", { command }));
 const memory = () => world().client.beta.memoryStores;

@@ -1,12 +1,12 @@
 import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
 import { Conversation, isType, messagesOf, resultsOf, typesOf } from "./support/conversation.ts";
-import { longSleep, processesWith, workspaceFile } from "./support/host.ts";
+import { longSleep, OPEN_WORKSPACES, processesWith, workspaceFile } from "./support/host.ts";
 import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
 
-const world = useWorld();
+const world = useWorld(OPEN_WORKSPACES);
 
 const LINES = 80;
 /** Twenty seconds of work that leave a trace of each step, and of the process that did it. */

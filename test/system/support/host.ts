@@ -31,6 +31,9 @@ export function sandboxPids(world: World): number[] {
   });
 }
 
+/** Settings of a world whose workspaces are folders of the host, which a test can look into. */
+export const OPEN_WORKSPACES = { DROVER_SANDBOX_DISK_MB: "0" } as const;
+
 /** A file of a workspace, looked for in every sandbox of the world; undefined if there is none. */
 export function workspaceFile(world: World, name: string): string | undefined {
   return hands(world)

@@ -157,7 +157,9 @@ async function openWorld(): Promise<World> {
 
 function command(dataDir: string) {
   const args = ["--conditions=source", join(SOURCE, "cli/main.ts"), "--data", dataDir, "hands"];
-  return { dataDir, command: process.execPath, args, env: { PATH: "/usr/bin:/bin" } };
+  // The workspace is a folder of the host, which these tests look into.
+  const env = { PATH: "/usr/bin:/bin", DROVER_SANDBOX_DISK_MB: "0" };
+  return { dataDir, command: process.execPath, args, env };
 }
 
 let calls = 0;
