@@ -10,7 +10,7 @@ import {
   type SessionEvent,
   typesOf,
 } from "./support/conversation.ts";
-import { handsPid, sandboxPids } from "./support/host.ts";
+import { handsPid, OPEN_WORKSPACES, sandboxPids } from "./support/host.ts";
 import { answersOf, CHECK, PAGE_BYTES, type Round, roundOf } from "./support/kill-rounds.ts";
 import { script } from "./support/last-words.ts";
 import { SandboxTarget, type Struck, survivorsOf, type Victim } from "./support/sandbox-target.ts";
@@ -36,7 +36,7 @@ const NOT_RUN =
 const SHELL_DIED = /The shell was killed by a signal; the next command gets a new shell\.$/;
 const SHELL_LOST = /^The command was not run: the shell has ended since the last command/;
 
-const world = useWorld();
+const world = useWorld(OPEN_WORKSPACES);
 
 test(`${KILLS} kills of sandboxes at random moments: one tool error each, and all goes on`, {
   timeout: 60_000 + KILLS * 2_000,
