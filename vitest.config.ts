@@ -18,10 +18,12 @@ const source = {
 /** A worker a core: by itself vitest leaves one core free, of two, though these suites mostly wait. */
 const PARALLEL = { maxWorkers: "100%" };
 
-/** What makes its sandboxes by a Docker Engine, or builds root file systems, and takes minutes. */
+/** What makes its sandboxes by a Docker Engine, or builds layers and root file systems, and takes minutes. */
 const SLOW_SANDBOXES = [
   "packages/server/src/hands/sandbox/docker/docker-*.contract.test.ts",
   "packages/server/src/hands/base/*.contract.test.ts",
+  "packages/server/src/hands/packages/*.contract.test.ts",
+  "test/system/{docker-providers,packages}.test.ts",
 ];
 
 /** Starts a PostgreSQL server of the tests' own and ends it with them. */
@@ -57,8 +59,9 @@ export default defineConfig({
           name: "containers",
           ...PARALLEL,
           include: SLOW_SANDBOXES,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          globalSetup: POSTGRES,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -74,7 +77,7 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{faults,conformance,fuzz}/**"],
+          exclude: ["test/{faults,conformance,fuzz}/**", ...SLOW_SANDBOXES],
           globalSetup: POSTGRES,
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -22,8 +22,8 @@ const WITH_CONTAINERS = process.argv.includes("--containers");
 const stages = new Stages();
 const bubblewrap = provideBubblewrap();
 const postgres = providePostgres();
-const docker = provideDocker();
-provideClients();
+const docker = WITH_CONTAINERS ? provideDocker() : undefined;
+provideClients({ installers: WITH_CONTAINERS });
 await stages.run("install", async () => {
   await installPackages();
   return { passed: 0, failed: 0 };
@@ -39,11 +39,10 @@ const noSandbox = await sandboxProblem(build.failed > 0);
 await stages.run("scripts", scripts);
 await stages.run("unit", () => vitest("unit"));
 const withoutPostgres = postgresExclusions();
-const withoutDocker = dockerExclusions();
 if (noSandbox === undefined) {
-  await stages.run("contract", () => vitest("contract", [...withoutPostgres, ...withoutDocker]));
-  if (WITH_CONTAINERS) await stages.run("containers", () => vitest("containers", withoutDocker));
-  await stages.run("system", () => vitest("system", [...withoutPostgres, ...withoutDocker]));
+  await stages.run("contract", () => vitest("contract", withoutPostgres));
+  if (docker) await stages.run("containers", () => vitest("containers", dockerExclusions(docker)));
+  await stages.run("system", () => vitest("system", withoutPostgres));
   await stages.run("conformance", () => vitest("conformance", withoutPostgres));
   await stages.run("faults", () => vitest("faults"));
 } else {
@@ -59,9 +58,9 @@ if (noSandbox === undefined) {
 process.exitCode = stages.report();
 
 /** What is left out where no Docker Engine can be started: all that needs one says so in its path. */
-function dockerExclusions() {
-  if ("path" in docker) return [];
-  stages.skip("Docker and gVisor", `${docker.missing}; ${docker.fix}.`, PROVES_ALL);
+function dockerExclusions(found) {
+  if ("path" in found) return [];
+  stages.skip("Docker and gVisor", `${found.missing}; ${found.fix}.`, PROVES_ALL);
   return ["--exclude", "**/docker*.test.ts"];
 }
 

@@ -10,6 +10,9 @@ const CLIENTS = {
   curl: "curl",
   git: "git",
   python3: "python3",
+};
+
+const INSTALLERS = {
   // Those that install packages, each from a registry that a test serves.
   cargo: "cargo",
   gem: "ruby",
@@ -22,9 +25,11 @@ const CLIENTS = {
 /**
  * Installs those that are missing, as root. Sandboxes see the machine's `/usr/bin` and no other folder, so
  * one from elsewhere does not count. What stays missing fails the tests that run it.
+ *
+ * @param {{ installers: boolean }} wanted whether those that make layers and root file systems are
  */
-export function provideClients() {
-  const missing = Object.entries(CLIENTS)
+export function provideClients({ installers }) {
+  const missing = Object.entries({ ...CLIENTS, ...(installers && INSTALLERS) })
     .filter(([program]) => !existsSync(`/usr/bin/${program}`))
     .map(([, name]) => name);
   if (missing.length === 0 || process.getuid?.() !== 0) return;
