@@ -58,7 +58,7 @@ test("an archived session is terminated, can be read, and takes nothing more", a
 test("a server that is stopped in order leaves the command running, and the next goes on with it", async () => {
   const talk = await Conversation.open(world());
   const marker = longSleep();
-  const command = `echo begun; timeout 2 sleep ${marker}; echo over`;
+  const command = `echo begun; timeout 6 sleep ${marker}; echo over`;
   await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
   await until("the command", () => processesWith(marker)[0]);
   const hands = handsPid(world()) ?? 0;
