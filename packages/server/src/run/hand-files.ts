@@ -63,13 +63,14 @@ export async function loseFiles(
   };
 }
 
-/** After a call in the sandbox: whatever came of it, it may have changed files. */
+/** After a call in the sandbox that has a result, which may be an error: it may have changed files. */
 export function noteAnswer(
   { workspaceId, handId, callId, name, files }: HandCall,
   { type }: CallOutcome,
 ): Alongside {
   if (files === undefined || !isSandboxTool(name)) return {};
-  if (type === "refused" || type === "files_gone") return {};
+  // Of one that is lost it was told already that nobody knows what it changed; maybe there never was a sandbox.
+  if (type !== "result") return {};
   return { alongside: (tx) => tx.hands.answered(workspaceId, handId, callId) };
 }
 
