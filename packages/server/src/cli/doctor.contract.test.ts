@@ -12,7 +12,9 @@ test("a machine that runs sandboxes is healthy, and nothing is left behind", asy
   const data = temporaryFolder();
   const { lines, isHealthy } = await examine(loadConfig({ DROVER_DATA: data }));
   expect(lines.filter((line) => line.startsWith("FAIL"))).toEqual([]);
-  expect(lines.join("\n")).toMatch(/^ok {4}sandbox +made by bubblewrap, and a command run, in \d+ ms$/m);
+  expect(lines.join("\n")).toMatch(
+    /^ok {4}sandbox +made by bubblewrap, and a command run, in \d+ ms$/m,
+  );
   expect(lines.join("\n")).toMatch(/^ok {4}git +[\d.]+, for sessions with repositories$/m);
   expect(isHealthy).toBe(true);
   expect(readdirSync(data)).toEqual([]);
