@@ -18,12 +18,12 @@ const source = {
 /** A worker a core: by itself vitest leaves one core free, of two, though these suites mostly wait. */
 const PARALLEL = { maxWorkers: "100%" };
 
-/** What makes its sandboxes by a Docker Engine, or builds layers and root file systems, and takes minutes. */
+/** What takes minutes: sandboxes of a Docker Engine, layers and root file systems, 200 kills of sandboxes. */
 const SLOW_SANDBOXES = [
   "packages/server/src/hands/sandbox/docker/docker-*.contract.test.ts",
   "packages/server/src/hands/base/*.contract.test.ts",
   "packages/server/src/hands/packages/*.contract.test.ts",
-  "test/system/{docker-providers,packages}.test.ts",
+  "test/system/{docker-providers,packages,sandbox-kills}.test.ts",
 ];
 
 /** Starts a PostgreSQL server of the tests' own and ends it with them. */

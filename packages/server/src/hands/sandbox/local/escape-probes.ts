@@ -98,7 +98,8 @@ export const ESCAPE_PROBES: readonly EscapeProbe[] = [
   { name: "files of the installation", command: ({ file }) => `cat ${file} && echo got` },
   {
     name: "files of the installation, by the root of another process",
-    command: ({ file }) => `cat /proc/1/root${file} && echo got`,
+    command: ({ file }) =>
+      `{ cat /proc/1/root${file} || cat /proc/$PPID/root${file}; } && echo got`,
   },
   {
     name: "files of the installation, by a link",
