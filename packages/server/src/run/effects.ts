@@ -347,29 +347,35 @@ async function handCall(
   context: EffectContext,
 ): Promise<HandCall> {
   const { view, deps } = context;
-  const { callId, handId, handsBoot } = call;
-  const { name, input } = toolUseOf(callId, view).public;
+  const { name, input } = toolUseOf(call.callId, view).public;
   const tool = threadTools(view, deps).find(({ definition }) => definition.name === name);
   const web = tool?.runBy === "hands" ? tool.web : undefined;
-  const made = await sandboxCall({ callId, handId, handsBoot, name, input }, context);
+  const made = await sandboxCall({ ...call, name, input }, context);
   return web === undefined ? made : { ...made, settings: web.settings };
 }
 
 /** With the recipe as it is now: files that were added or taken out before are so for this call. */
 async function sandboxCall(
-  call: Pick<HandCall, "callId" | "handId" | "handsBoot" | "name" | "input">,
+  {
+    callId,
+    handId,
+    handsBoot,
+    name,
+    input,
+  }: Pick<HandCall, "callId" | "handId" | "handsBoot" | "name" | "input">,
   { view, deps, epoch }: EffectContext,
 ): Promise<HandCall> {
   const session = (await deps.store.sessions.find(view.key)) ?? view.session;
-  const repositories = isSandboxTool(call.name)
-    ? await wantedRepositories(session, deps.store.sessions)
-    : [];
-  const files = isSandboxTool(call.name)
-    ? await filesOf(deps.store, view.key, call.handId)
-    : undefined;
+  const isInSandbox = isSandboxTool(name);
+  const repositories = isInSandbox ? await wantedRepositories(session, deps.store.sessions) : [];
+  const files = isInSandbox ? await filesOf(deps.store, view.key, handId) : undefined;
   return {
     ...view.key,
-    ...call,
+    callId,
+    handId,
+    handsBoot,
+    name,
+    input,
     epoch,
     recipe: session.recipe,
     ...(repositories.length > 0 && { repositories }),
