@@ -18,8 +18,8 @@ import { messagesTokens, summaryRequest } from "../core/harness/summary-request.
 import type { ModelObserver, ModelOutcome, ModelRequest } from "../core/ports/model.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { threadState } from "../core/session/state.ts";
-import type { EffectContext, Settlement } from "./effects.ts";
 import { failedRequest, preparedRequest } from "./prepared-request.ts";
+import type { EffectContext, Settlement } from "./settlement.ts";
 import { threadLimits } from "./thread-limits.ts";
 import { threadDefinitions, threadTools } from "./thread-tools.ts";
 

@@ -8,7 +8,7 @@ import { foldDraft } from "../core/session/fold.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
 import type { SessionState } from "../core/session/state.ts";
 import { totalsOf } from "../core/session/totals.ts";
-import type { Settlement } from "./effects.ts";
+import type { Settlement } from "./settlement.ts";
 
 /** More decisions in a row than any log needs that has nothing more to take up. */
 const STEPS_MAX = 100;

@@ -10,7 +10,7 @@ import type { EventDraft, LogEvent } from "../core/session/log-event.ts";
 import { threadState } from "../core/session/state.ts";
 import { type Decision, decide, isContested } from "./decide.ts";
 import type { DriveDeps } from "./deps.ts";
-import { type Effect, perform, type Settlement } from "./effects.ts";
+import { type Effect, perform } from "./effects.ts";
 import { InFlight } from "./in-flight.ts";
 import { putMemories, type ReportedMemory } from "./memory.ts";
 import { MemoryOffers } from "./memory-offers.ts";
@@ -18,6 +18,7 @@ import { SessionOutputs } from "./outputs.ts";
 import { ReportedUsage } from "./reported-usage.ts";
 import { SessionNews } from "./session-news.ts";
 import { SessionView } from "./session-view.ts";
+import type { Settlement } from "./settlement.ts";
 import { showFailure } from "./show-failure.ts";
 import { threadLimits } from "./thread-limits.ts";
 

@@ -1,7 +1,7 @@
 import type { LogEventOf } from "../core/session/log-event.ts";
 import { SOURCE_TYPES, UrlSearch } from "../core/tools/url-sources.ts";
 import { canonicalUrl } from "../core/tools/web-urls.ts";
-import type { EffectContext } from "./effects.ts";
+import type { EffectContext } from "./settlement.ts";
 import { threadTools } from "./thread-tools.ts";
 
 const PAGE_EVENTS = 500;

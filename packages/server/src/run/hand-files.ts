@@ -4,8 +4,8 @@ import type { CallOutcome, HandCall, HandFiles, HandsBoot } from "../core/ports/
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import { threadState } from "../core/session/state.ts";
 import { isSandboxTool } from "../core/sessions/workspace-at.ts";
-import type { EffectContext } from "./effects.ts";
 import { filesGone } from "./files-gone.ts";
+import type { EffectContext } from "./settlement.ts";
 
 /** Written in the transaction of what is appended. */
 interface Alongside {

@@ -1,4 +1,5 @@
-import type { Effect, Settlement } from "./effects.ts";
+import type { Effect } from "./effects.ts";
+import type { Settlement } from "./settlement.ts";
 
 export type Settled =
   | { readonly type: "settled"; readonly settlement: Settlement }

@@ -15,8 +15,8 @@ import type { ModelUsage } from "../core/ports/model.ts";
 import { threadState } from "../core/session/state.ts";
 import type { OfferedTool } from "../core/tools/offered-tools.ts";
 import type { DriveDeps } from "./deps.ts";
-import type { EffectContext, Settlement } from "./effects.ts";
 import type { SessionView } from "./session-view.ts";
+import type { EffectContext, Settlement } from "./settlement.ts";
 import { threadTools } from "./thread-tools.ts";
 
 /** Requests to the judge at a time. */

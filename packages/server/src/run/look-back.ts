@@ -6,7 +6,7 @@ import type { LogEvent } from "../core/session/log-event.ts";
 import { threadState } from "../core/session/state.ts";
 import { type LookBackRequest, lookBackRequest } from "../core/tools/session-events.ts";
 import { hasText, isShown, shownEvent, textLength } from "../core/tools/shown-events.ts";
-import type { EffectContext, Settlement } from "./effects.ts";
+import type { EffectContext, Settlement } from "./settlement.ts";
 import { threadLimits } from "./thread-limits.ts";
 
 const PAGE_EVENTS = 500;

@@ -5,8 +5,8 @@ import type { ModelRequest } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { SessionState } from "../core/session/state.ts";
 import type { DriveDeps } from "./deps.ts";
-import type { EffectContext } from "./effects.ts";
 import { withMedia } from "./media.ts";
+import type { EffectContext } from "./settlement.ts";
 
 /**
  * The request as it is sent: with system messages in the way that its model takes them, and with the

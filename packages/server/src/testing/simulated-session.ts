@@ -18,7 +18,8 @@ import { foldEvent } from "../core/session/fold.ts";
 import type { EventDraft, InboxEvent, LogEvent } from "../core/session/log-event.ts";
 import { NEW_SESSION, type SessionState, threadState } from "../core/session/state.ts";
 import { decide, isContested } from "../run/decide.ts";
-import type { Effect, Settlement } from "../run/effects.ts";
+import type { Effect } from "../run/effects.ts";
+import type { Settlement } from "../run/settlement.ts";
 import { THREAD, testTool } from "./logs.ts";
 import { testSession } from "./session.ts";
 

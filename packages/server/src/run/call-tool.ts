@@ -1,0 +1,187 @@
+import type { Action } from "../core/harness/actions.ts";
+import { type Drafting, draft } from "../core/harness/drafting.ts";
+import {
+  callResult,
+  egressDrafts,
+  filesGoneResult,
+  foreignUrlResult,
+  interruptedResult,
+  repositoryErrors,
+  sandboxDrafts,
+  unavailableResult,
+} from "../core/harness/results.ts";
+import {
+  type CallOutcome,
+  type HandCall,
+  HandsUnavailableError,
+  type OutputFile,
+} from "../core/ports/hands.ts";
+import type { EventDraft } from "../core/session/log-event.ts";
+import { isSandboxTool } from "../core/sessions/workspace-at.ts";
+import type { DriveDeps } from "./deps.ts";
+import { isForeignUrl } from "./foreign-url.ts";
+import { loggedCall, toolUseOf } from "./hand-call.ts";
+import { loseFiles, noteAnswer, placeFiles } from "./hand-files.ts";
+import type { EffectContext, Settlement } from "./settlement.ts";
+
+/** Notes which hand the call goes to, before anything is sent there. */
+export async function startCall(
+  { callId }: Extract<Action, { kind: "start_call" }>,
+  context: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  const { view, deps } = context;
+  const call = toolUseOf(callId, view);
+  const { name } = call.public;
+  // Between the question and the user's yes the session may have been given other tools.
+  if (!deps.toolsOf(view.session).some(({ definition }) => definition.name === name)) {
+    const message = "it is not one of the session's tools any more.";
+    return { drafts: (_state, drafting) => [unavailableResult(drafting, callId, message)] };
+  }
+  if (await isForeignUrl(call, context, signal)) {
+    return { drafts: (_state, drafting) => [foreignUrlResult(drafting, callId)] };
+  }
+  try {
+    deps.failPoint("serve.locate.before");
+    const where = await deps.hands.locate(view.session.hand_id, signal);
+    deps.failPoint("serve.locate.after");
+    const begun = isSandboxTool(name) ? await placeFiles(context, where) : {};
+    if (begun.gone !== undefined) return { ...begun, ...answered(callId, begun.gone) };
+    const { hand_id, hands_boot } = where;
+    return {
+      ...begun,
+      drafts: (_state, drafting) => [
+        draft(drafting, "drover.call_started", {
+          public: {},
+          private: { call_id: callId, hand_id, hands_boot },
+        }),
+      ],
+    };
+  } catch (error) {
+    if (!(error instanceof HandsUnavailableError)) throw error;
+    const { message } = error;
+    return { drafts: (_state, drafting) => [unavailableResult(drafting, callId, message)] };
+  }
+}
+
+/** Has the call carried out, or waits for it where it already runs. */
+export async function awaitCall(
+  effect: Extract<Action, { kind: "await_call" }>,
+  context: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  const { deps, view } = context;
+  const call = await loggedCall(effect, context);
+  if (call.settings === undefined) {
+    // What cannot be brought now is found out by the hands, which run nothing without it.
+    const problem = await context.memoryOffers.bring(view.session, call, deps, signal);
+    if (problem !== undefined) {
+      const fields = { session_id: view.session.id, call_id: call.callId, problem };
+      deps.log.error(fields, "memory stores were not brought to the hands");
+    }
+  }
+  deps.failPoint("serve.execute.before");
+  const { session } = context.view;
+  const outcome = await deps.hands.execute(call, signal, (outputs) =>
+    context.outputs.take(session, outputs),
+  );
+  deps.failPoint("serve.execute.after");
+  if (outcome.type === "files_gone") return await beginAgain(call, context);
+  if (outcome.type === "refused") {
+    const fields = { session_id: session.id, call_id: call.callId, problem: outcome.message };
+    deps.log.info(fields, "a call was refused by the hands");
+  }
+  const result = (drafting: Drafting) => callResult(drafting, call, outcome);
+  return await ended({ call, outcome, result }, context, signal);
+}
+
+/** A cancelled call that ended by itself a moment before keeps its real result. */
+export async function cancelCall(
+  effect: Extract<Action, { kind: "cancel_call" }>,
+  context: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  const { deps } = context;
+  const call = await loggedCall(effect, context);
+  deps.failPoint("serve.cancel.before");
+  await deps.hands.cancel(call);
+  deps.failPoint("serve.cancel.after");
+  const outcome = await deps.hands.execute(call, signal);
+  const result = (drafting: Drafting) =>
+    outcome.type === "result"
+      ? callResult(drafting, call, outcome)
+      : interruptedResult(drafting, call.callId);
+  return await ended({ call, outcome, result }, context, signal);
+}
+
+interface EndedCall {
+  readonly call: HandCall;
+  readonly outcome: CallOutcome;
+  readonly result: (drafting: Drafting) => EventDraft;
+}
+
+/** Its result, and all that came along with it. */
+async function ended(
+  { call, outcome, result }: EndedCall,
+  context: EffectContext,
+  signal: AbortSignal,
+): Promise<Settlement> {
+  const outputs = await outputsOf(outcome, call, context, signal);
+  return {
+    ...noteAnswer(call, outcome),
+    drafts: (_state, drafting) => [
+      result(drafting),
+      ...egressDrafts(drafting, call.callId, outcome),
+      ...repositoryErrors(drafting, outcome),
+      ...sandboxDrafts(drafting, call.callId, outcome),
+    ],
+    outputs,
+    ...changedBy(call.callId, outcome),
+    committed: () => settle(call, outputs, context.deps),
+  };
+}
+
+/**
+ * What is to be recorded with the call's result. Of a call that is lost, its sandbox is too: what it left
+ * is looked for in another one.
+ */
+async function outputsOf(
+  outcome: CallOutcome,
+  call: HandCall,
+  { deps }: EffectContext,
+  signal: AbortSignal,
+): Promise<readonly OutputFile[]> {
+  if (outcome.type === "result") return outcome.outputs;
+  if (outcome.type !== "lost" || !isSandboxTool(call.name)) return [];
+  return await deps.hands.collectOutputs(call, signal);
+}
+
+async function settle(
+  call: HandCall,
+  outputs: readonly OutputFile[],
+  { hands }: DriveDeps,
+): Promise<void> {
+  if (outputs.length > 0) await hands.settleOutputs(call.handId, outputs);
+  await hands.settle(call);
+}
+
+/** What a call changed in memory stores. */
+function changedBy(callId: string, outcome: CallOutcome): Pick<Settlement, "memory"> {
+  if (outcome.type !== "result" || outcome.memory === undefined) return {};
+  return { memory: { callId, report: outcome.memory } };
+}
+
+/** What is told of a hand whose files begin anew; with what is told nothing is sent. */
+async function beginAgain(call: HandCall, context: EffectContext): Promise<Settlement> {
+  const { deps } = context;
+  const begun = await loseFiles(context, call);
+  return {
+    ...begun,
+    ...answered(call.callId, begun.gone),
+    committed: () => deps.hands.settle(call),
+  };
+}
+
+function answered(callId: string, text: string): Pick<Settlement, "drafts"> {
+  return { drafts: (_state, drafting) => [filesGoneResult(drafting, callId, text)] };
+}
