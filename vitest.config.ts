@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /**
@@ -13,6 +14,11 @@ import { defineConfig } from "vitest/config";
 const source = {
   resolve: { conditions: ["source"] },
   ssr: { resolve: { conditions: ["source"] } },
+};
+
+/** Hundreds of servers and hands are started from their sources, each of which would be compiled anew. */
+const COMPILED = {
+  env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/drover/compiled") },
 };
 
 /** A worker a core: by itself vitest leaves one core free, of two, though these suites mostly wait. */
@@ -31,6 +37,7 @@ const POSTGRES = "./scripts/lib/vitest-postgres.js";
 
 export default defineConfig({
   test: {
+    fsModuleCache: true,
     projects: [
       {
         ...source,
@@ -45,6 +52,7 @@ export default defineConfig({
         ...source,
         test: {
           name: "contract",
+          ...COMPILED,
           ...PARALLEL,
           include: ["packages/*/src/**/*.contract.test.ts"],
           exclude: SLOW_SANDBOXES,
@@ -57,6 +65,7 @@ export default defineConfig({
         ...source,
         test: {
           name: "containers",
+          ...COMPILED,
           ...PARALLEL,
           include: SLOW_SANDBOXES,
           globalSetup: POSTGRES,
@@ -68,6 +77,7 @@ export default defineConfig({
         ...source,
         test: {
           name: "base",
+          ...COMPILED,
           include: ["packages/*/src/**/*.slow.ts"],
           testTimeout: 120_000,
         },
@@ -76,18 +86,20 @@ export default defineConfig({
         ...source,
         test: {
           name: "system",
+          ...COMPILED,
           include: ["test/**/*.test.ts"],
           exclude: ["test/{faults,conformance,fuzz}/**", ...SLOW_SANDBOXES],
           globalSetup: POSTGRES,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          ...PARALLEL,
         },
       },
       {
         ...source,
         test: {
           name: "conformance",
+          ...COMPILED,
           include: ["test/{conformance,fuzz}/**/*.test.ts"],
           globalSetup: POSTGRES,
           testTimeout: 300_000,
@@ -99,6 +111,7 @@ export default defineConfig({
         ...source,
         test: {
           name: "faults",
+          ...COMPILED,
           include: ["test/faults/**/*.test.ts"],
           fileParallelism: false,
         },

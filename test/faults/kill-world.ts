@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { Crowd, type WorldResult } from "./crowd.ts";
 import { type DeathRecord, killHands, killServers, plantDeaths, type Record } from "./deaths.ts";
 import type { Death } from "./plan.ts";
-import { findProcesses, isGone, kill, sleep, until } from "./processes.ts";
+import { commandOf, findProcesses, isGone, kill, sleep, until } from "./processes.ts";
 import { ServerLife } from "./server-life.ts";
 import { freePort, type World } from "./world.ts";
 
 const TALKERS = 6;
 const REQUEST_MS = 5_000;
-const END_MS = 15_000;
+const END_MS = 30_000;
 
 /** Kills servers and hands side by side while clients talk, then lets all come to rest and looks. */
 export async function runKillWorld(world: World, deaths: readonly Death[]): Promise<WorldResult> {
@@ -41,11 +41,17 @@ export async function runKillWorld(world: World, deaths: readonly Death[]): Prom
 /** An orderly end of server and hands, after which nothing of the world may run. */
 export async function endWorld(world: World, server: ServerLife): Promise<readonly string[]> {
   await server.end("SIGTERM");
-  const hands = handsOf(world);
-  if (hands !== undefined && kill(hands, "SIGTERM")) await until(() => isGone(hands), END_MS);
-  await until(() => findProcesses(world.folder).length === 0, END_MS);
-  const left = findProcesses(world.folder);
-  return left.length === 0 ? [] : [`${left.length} processes are left: ${left.join()}`];
+  const asked = new Set<number>();
+  const isEnded = () => {
+    // Those that the server began to start at its end may yet be waiting for the lock of the dead ones.
+    const hands = handsOf(world);
+    if (hands !== undefined && !asked.has(hands)) kill(hands, "SIGTERM");
+    if (hands !== undefined) asked.add(hands);
+    return hands === undefined && findProcesses(world.folder).length === 0;
+  };
+  if (await until(isEnded, END_MS)) return [];
+  const left = findProcesses(world.folder).map((pid) => `${pid} ${commandOf(pid)}`);
+  return [`${left.length} processes are left: ${left.join("; ")}`];
 }
 
 /** Ends whatever runs for the world, without manners. */

@@ -22,6 +22,11 @@ export function kill(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
+/** The command line, in words. */
+export function commandOf(pid: number): string {
+  return textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
+}
+
 /** Processes that name the text on their command line or in their environment. */
 export function findProcesses(text: string): readonly number[] {
   const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { World } from "./world.ts";
 
 /** What of a sandbox is killed: one of the processes that carry it, all of it, or the shell alone. */
@@ -26,6 +26,7 @@ const SHELL = "bash\0--noprofile\0--norc\0";
 
 /** The sandboxes of one session, one after another, seen and struck from outside. */
 export class SandboxTarget {
+  readonly handId: string;
   /** On this machine. */
   readonly workspace: string;
   readonly #folder: string;
@@ -34,6 +35,7 @@ export class SandboxTarget {
 
   private constructor(folder: string) {
     this.#folder = folder;
+    this.handId = basename(folder);
     this.workspace = join(folder, "workspace");
   }
 
