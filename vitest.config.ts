@@ -24,12 +24,12 @@ const COMPILED = {
 /** A worker a core: by itself vitest leaves one core free, of two, though these suites mostly wait. */
 const PARALLEL = { maxWorkers: "100%" };
 
-/** What takes minutes: sandboxes of a Docker Engine, layers and root file systems, 200 kills of sandboxes. */
+/** What takes minutes: sandboxes of a Docker Engine, layers and root file systems. */
 const SLOW_SANDBOXES = [
   "packages/server/src/hands/sandbox/docker/docker-*.contract.test.ts",
   "packages/server/src/hands/base/*.contract.test.ts",
   "packages/server/src/hands/packages/*.contract.test.ts",
-  "test/system/{docker-providers,packages,sandbox-kills}.test.ts",
+  "test/system/{docker-providers,packages}.test.ts",
 ];
 
 /** Starts a PostgreSQL server of the tests' own and ends it with them. */
@@ -104,7 +104,7 @@ export default defineConfig({
           globalSetup: POSTGRES,
           testTimeout: 300_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          ...PARALLEL,
         },
       },
       {

@@ -8,12 +8,17 @@ import {
   type Listening,
   resultsOf,
   type SessionEvent,
-  typesOf,
 } from "./support/conversation.ts";
 import { handsPid, OPEN_WORKSPACES, sandboxPids } from "./support/host.ts";
 import { answersOf, CHECK, PAGE_BYTES, type Round, roundOf } from "./support/kill-rounds.ts";
 import { script } from "./support/last-words.ts";
-import { SandboxTarget, type Struck, survivorsOf, type Victim } from "./support/sandbox-target.ts";
+import {
+  release,
+  SandboxTarget,
+  type Struck,
+  survivorsOf,
+  type Victim,
+} from "./support/sandbox-target.ts";
 import { until } from "./support/until.ts";
 import { useWorld, type World } from "./support/world.ts";
 
@@ -33,6 +38,7 @@ const DESCRIPTORS_SLACK = 10;
 const DIED = /^The sandbox died while \w+ ran \(.+\): the outcome is unknown\. The next call gets/;
 const NOT_RUN =
   /^The call was not run(: the sandbox has died since the last call|, because no sandbox could be had)/;
+const NOT_HAD = /^The call was not run, because no sandbox could be had/;
 const SHELL_DIED = /The shell was killed by a signal; the next command gets a new shell\.$/;
 const SHELL_LOST = /^The command was not run: the shell has ended since the last command/;
 
@@ -110,61 +116,52 @@ class Session {
     return new Session({ talk, heard, target, name, random });
   }
 
-  /** One kill, or two if there may be so many. */
+  /** One kill, or more if there may be so many. */
   async round(kills: number): Promise<void> {
     this.#rounds += 1;
-    if (kills > 1 && this.#random.chance(PROVISION_SHARE)) await this.#roundOfProvision();
+    if (kills > 1 && this.#random.chance(PROVISION_SHARE)) await this.#roundOfProvision(kills);
     else await this.#roundOfCalls();
   }
 
-  /** Killed between two turns, and its successor while it is made. */
-  async #roundOfProvision(): Promise<void> {
+  /** Killed between two turns, and its successors while they are made. */
+  async #roundOfProvision(kills: number): Promise<void> {
     const context = `${this.#name}, round ${this.#rounds}: while it is made`;
+    const before = this.#notMade();
     const dead: Struck[] = [];
+    const isGone = () => dead.flatMap(survivorsOf).length === 0 || undefined;
     // None is there if the last one was killed under the last call of its turn.
     if (this.#target.isAlive()) {
-      const first = await this.#strike("all");
-      await until("the end of it", () => survivorsOf(first).length === 0 || undefined);
-      dead.push(first);
+      dead.push(await this.#strike("all"));
+      await until("the end of it", isGone);
     }
-    const calls = [...dead.map(() => answer(CHECK)), answer(CHECK), answer(CHECK), answer("done")];
-    const inVain = this.#madeInVain();
-    const turn = this.#turn(script(...calls));
-    const [second, results] = await Promise.all([
-      this.#strike("one", this.#random.next() * PROVISION_MS),
-      turn,
-    ]);
-    const firsts = dead.length;
-    for (const { text, isError } of results.slice(0, firsts)) {
-      expect({ text, isError }, context).toEqual({
-        text: expect.stringMatching(NOT_RUN),
-        isError: true,
-      });
-      this.tally.push(`sandbox killed, told by the next: ${kindOf([text])}`);
+    const successors = Math.min(kills - dead.length, this.#random.int(1, 2));
+    const calls = Array.from({ length: dead.length + successors + 1 }, () => answer(CHECK));
+    const turn = this.#turn(script(...calls, answer("done")));
+    for (let struck = 0; struck < successors; struck += 1) {
+      dead.push(await this.#strike("one", this.#random.next() * PROVISION_MS));
     }
-    dead.push(second);
-    expect(dead.flatMap(survivorsOf), context).toEqual([]);
+    const errors = (await turn).filter(({ isError }) => isError).map(({ text }) => text);
+    await until("the end of them", isGone);
     this.#struck.push(...dead);
-    const errors = results.slice(firsts).filter(({ isError }) => isError);
-    if (errors.length === 0 && this.#madeInVain() > inVain) {
-      this.tally.push("sandbox killed while it was made to look after the dead one's outputs");
-      return;
+    const inVain = this.#notMade() - before - errors.filter((text) => NOT_HAD.test(text)).length;
+    if (errors.length + inVain < dead.length) errors.push(await this.#afterwards(context));
+    expect(errors.length + inVain, `${context}: ${inVain} in vain; ${errors}`).toBe(dead.length);
+    for (const text of errors) {
+      expect(text, context).toMatch(patternOf("one"));
+      this.tally.push(`sandbox killed, between turns and while it was made: ${kindOf([text])}`);
     }
-    const told = errors.length > 0 ? "while it was made or soon after" : "told by the next";
-    const texts = errors.map(({ text }) => text);
-    if (texts.length === 0) texts.push(await this.#afterwards(context));
-    expect(texts, context).toEqual([expect.stringMatching(this.#pattern(second))]);
-    this.tally.push(`sandbox killed, ${told}: ${kindOf(texts)}`);
+    const untold = "sandbox killed while it was made to look after the dead one's outputs";
+    this.tally.push(...Array.from({ length: inVain }, () => untold));
   }
 
   /**
-   * How often a sandbox died before it was ready that no call had asked for: the hands make it to take what
-   * the dead one left. The call that tells of the first death has told all that there is to tell.
+   * How many of its sandboxes died before they were ready. One that no call asked for, but that the hands
+   * made to take what a dead one left, dies untold: the call that tells of the first death has told all.
    */
-  #madeInVain(): number {
+  #notMade(): number {
     const log = readFileSync(join(world().data, "hands.log"), "utf8").split("\n");
     return log.filter(
-      (line) => line.includes('"outputs_not_collected"') && line.includes(this.#target.handId),
+      (line) => line.includes('"sandbox_not_made"') && line.includes(this.#target.handId),
     ).length;
   }
 
@@ -185,20 +182,22 @@ class Session {
     );
     const told = errors.length > 0 ? "told by it" : "told by the next";
     if (errors.length === 0) errors.push(await this.#afterwards(context));
-    for (const text of errors) expect(text, context).toMatch(this.#pattern(struck));
+    for (const text of errors) expect(text, context).toMatch(patternOf(struck.victim));
     this.tally.push(
       `${struck.victim === "shell" ? "shell" : "sandbox"} killed, ${told}: ${kindOf(errors)}`,
     );
     this.#judgeFiles(round, results, context);
-    if (struck.victim === "shell") return;
+    // Its sandbox lives on, and is none of those that must be gone.
+    if (struck.victim === "shell") return release(struck);
     expect(survivorsOf(struck), context).toEqual([]);
     this.#struck.push(struck);
   }
 
   async close(): Promise<void> {
     await this.#heard.close();
-    expect(typesOf(this.#heard.events).filter((type) => type === "session.error")).toEqual([]);
+    expect(this.#heard.events.filter(({ type }) => type === "session.error")).toEqual([]);
     expect(this.#struck.flatMap(survivorsOf)).toEqual([]);
+    this.#struck.forEach(release);
     await world().client.beta.sessions.delete(this.#talk.id);
   }
 
@@ -247,11 +246,6 @@ class Session {
     return own;
   }
 
-  #pattern({ victim }: Struck): RegExp {
-    const parts = victim === "shell" ? [SHELL_DIED, SHELL_LOST] : [DIED, NOT_RUN];
-    return new RegExp(parts.map(({ source }) => source).join("|"));
-  }
-
   /** As they were, but for what the calls that ran have done. */
   #judgeFiles(
     round: Round,
@@ -275,6 +269,11 @@ class Session {
     const allowed = error === undefined ? [2] : isUntouched ? [0] : [0, 1, 2];
     expect(allowed, `${context}: ${error}: ${own}`).toContain(own.length);
   }
+}
+
+function patternOf(victim: Victim): RegExp {
+  const parts = victim === "shell" ? [SHELL_DIED, SHELL_LOST] : [DIED, NOT_RUN];
+  return new RegExp(parts.map(({ source }) => source).join("|"));
 }
 
 function isNotRun(text: string): boolean {

@@ -6,6 +6,7 @@ import {
   type Random,
   toolCall,
 } from "@drover/testing";
+import { repeated } from "./last-words.ts";
 
 /** What a session does in one round, during or after which its sandbox is struck once. */
 export interface Round {
@@ -29,7 +30,8 @@ export function roundOf(random: Random, round: number): Round {
     name,
     calls: [toolCall(name, input)],
   });
-  const page = String.fromCharCode(97 + (round % 26)).repeat(PAGE_BYTES);
+  // In the words of the user alone it would fill the model's window, and be shortened.
+  const page = repeated(String.fromCharCode(97 + (round % 26)), PAGE_BYTES);
   return random.pick<() => Round>([
     () => bash("bash", `sleep ${ms}`),
     () =>

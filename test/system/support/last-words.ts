@@ -9,6 +9,7 @@ import {
 } from "@drover/testing";
 
 const SCRIPT = "#script ";
+const REPEAT = /^#repeat (.) (\d+)$/;
 
 /** What is said to be at an address with this in it cannot be fetched, which is found out by every request. */
 export const UNREACHABLE = "//unreachable.example/";
@@ -24,6 +25,11 @@ export function script(...answers: readonly Answer[]): string {
   return SCRIPT + JSON.stringify(answers);
 }
 
+/** In a script: so much text as would be too much for the message that holds the script. */
+export function repeated(character: string, times: number): string {
+  return `#repeat ${character} ${times}`;
+}
+
 /**
  * The behaviour of the double: it follows the user's newest text alone, however many messages of
  * failed or interrupted turns stand before it. That text is a `script`, or is repeated. A fault with
@@ -37,7 +43,7 @@ export function lastWords(): (request: MessagesRequest) => Answer {
     if (JSON.stringify(request.body["messages"]).includes(UNREACHABLE)) return NOT_FETCHED;
     const { text, answered } = newestText(request);
     if (!text.startsWith(SCRIPT)) return answer(`You said: ${text}`);
-    const answers: readonly Answer[] = JSON.parse(text.slice(SCRIPT.length));
+    const answers: readonly Answer[] = JSON.parse(text.slice(SCRIPT.length), unfold);
     const step = answers[answered];
     if (step?.fault?.times === undefined) return step ?? answer("done");
     const conversation = JSON.stringify(request.body["messages"]);
@@ -46,6 +52,11 @@ export function lastWords(): (request: MessagesRequest) => Answer {
     const { fault, ...proper } = step;
     return attempt <= (fault.times ?? 0) ? step : proper;
   };
+}
+
+function unfold(_key: string, value: unknown): unknown {
+  const [, character = "", times] = REPEAT.exec(String(value)) ?? [];
+  return times === undefined ? value : character.repeat(Number(times));
 }
 
 /** As a judge it goes by the word in the call: `# allow`, `# deny` or `# ask` at its end. */

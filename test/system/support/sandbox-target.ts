@@ -1,4 +1,12 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import type { World } from "./world.ts";
 
@@ -10,8 +18,14 @@ export interface Struck {
   readonly victim: Victim;
   readonly launchId: string;
   /** Of the kernel, if it was made by then: nothing may be in it any more. */
-  readonly pidNamespace: string | undefined;
+  readonly pidNamespace: HeldNamespace | undefined;
   readonly groups: readonly string[];
+}
+
+/** Held open, since the kernel gives the number of a namespace that is gone to the next. */
+interface HeldNamespace {
+  readonly name: string;
+  readonly fd: number;
 }
 
 interface SandboxRecord {
@@ -20,8 +34,6 @@ interface SandboxRecord {
   readonly groups?: readonly string[];
 }
 
-/** The first process inside and the agent itself. */
-const AGENT = /\/agent\.pl\0/;
 const SHELL = "bash\0--noprofile\0--norc\0";
 
 /** The sandboxes of one session, one after another, seen and struck from outside. */
@@ -52,29 +64,33 @@ export class SandboxTarget {
     return record !== undefined && !this.#dead.has(record.launch_id);
   }
 
-  /** Undefined if there is nothing of the kind alive now. */
+  /** Undefined if there is nothing of the kind alive now. What is given is to be released. */
   strike(victim: Victim, pick: (pids: readonly number[]) => number): Struck | undefined {
     const record = this.#record();
     if (record === undefined || this.#dead.has(record.launch_id)) return undefined;
-    const carriers = pids().filter((pid) => isOf(pid, record.launch_id) && isRunning(pid));
-    const pidNamespace = record.pid === undefined ? undefined : namespaceOf(record.pid);
-    const inside = pidNamespace === undefined ? [] : membersOf(pidNamespace);
-    const struck = {
-      victim,
-      launchId: record.launch_id,
-      pidNamespace,
-      groups: record.groups ?? [],
-    };
+    const { pid, launch_id: launchId, groups = [] } = record;
+    const pidNamespace = pid === undefined ? undefined : holdNamespace(pid);
+    const struck = { victim, launchId, pidNamespace, groups };
+    if (this.#hit(struck, pick)) return struck;
+    release(struck);
+    return undefined;
+  }
+
+  #hit(
+    { victim, launchId, pidNamespace }: Struck,
+    pick: (pids: readonly number[]) => number,
+  ): boolean {
+    const inside = pidNamespace === undefined ? [] : membersOf(pidNamespace.name);
     if (victim === "shell") {
       const shell = inside.find((pid) => commandLine(pid) === SHELL && isAgent(parentOf(pid)));
-      return shell !== undefined && kill(shell) ? struck : undefined;
+      return shell !== undefined && kill(shell);
     }
-    if (carriers.length === 0) return undefined;
+    const carriers = pids().filter((pid) => isOf(pid, launchId) && isRunning(pid));
+    if (carriers.length === 0) return false;
     const targets = victim === "all" ? new Set([...carriers, ...inside]) : [pick(carriers)];
-    const hits = [...targets].filter(kill).length;
-    if (hits === 0) return undefined;
-    this.#dead.add(record.launch_id);
-    return struck;
+    const isHit = [...targets].filter(kill).length > 0;
+    if (isHit) this.#dead.add(launchId);
+    return isHit;
   }
 
   #record(): SandboxRecord | undefined {
@@ -86,15 +102,26 @@ export class SandboxTarget {
 /** What is left of it, one sentence each. */
 export function survivorsOf({ launchId, pidNamespace, groups }: Struck): string[] {
   const named = pids().filter((pid) => isOf(pid, launchId) && isRunning(pid));
-  const inside = pidNamespace === undefined ? [] : membersOf(pidNamespace);
-  // The kernel gives the number of a namespace that is gone to the next.
-  const isAnother = inside.some((pid) => AGENT.test(commandLine(pid)) && !isOf(pid, launchId));
+  const inside = pidNamespace === undefined ? [] : membersOf(pidNamespace.name);
   return [
-    ...[...new Set([...named, ...(isAnother ? [] : inside)])].map(
-      (pid) => `process ${pid}: ${commandLine(pid)}`,
-    ),
+    ...[...new Set([...named, ...inside])].map((pid) => `process ${pid}: ${commandLine(pid)}`),
     ...groups.filter((group) => existsSync(group)).map((group) => `group ${group}`),
   ];
+}
+
+/** No more is to be known of it. */
+export function release({ pidNamespace }: Struck): void {
+  if (pidNamespace !== undefined) closeSync(pidNamespace.fd);
+}
+
+/** Undefined if the process is gone. */
+function holdNamespace(pid: number): HeldNamespace | undefined {
+  try {
+    const fd = openSync(`/proc/${pid}/ns/pid`, "r");
+    return { fd, name: `pid:[${fstatSync(fd).ino}]` };
+  } catch {
+    return undefined;
+  }
 }
 
 function pids(): number[] {
