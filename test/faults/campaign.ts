@@ -29,6 +29,8 @@ export interface CampaignRequest {
 /** Kills in one world. More make a world's logs long, fewer have it started and checked too often. */
 const BLOCK = 40;
 const UNSAFE_BLOCK = 16;
+/** Those who are killed and those who talk mostly wait. */
+const AT_ONCE = 2;
 /** Servers that freeze, one after another, in a world beside. */
 const ROUNDS = 2;
 const MAKE_UP_ROUNDS = 3;
@@ -64,14 +66,22 @@ export class Campaign {
       blocks.push(made);
       request.record(made);
     };
-    for (let seed = firstSeed; seed <= lastSeed; seed += size) {
-      const last = Math.min(seed + size - 1, lastSeed);
-      const isDone = request.done.some((one) => one.firstSeed <= seed && one.lastSeed >= last);
-      if (isDone) continue;
-      if (isBroken() || Date.now() > endMs) return blocks;
-      const seeds = Array.from({ length: last - seed + 1 }, (_, index) => seed + index);
-      await add({ firstSeed: seed, lastSeed: last, deaths: seeds.map(deathOf) });
-    }
+    const isDone = (seed: number, last: number) =>
+      request.done.some((one) => one.firstSeed <= seed && one.lastSeed >= last);
+    const rest = blocksOf(firstSeed, lastSeed, size).filter(([seed, last]) => !isDone(seed, last));
+    const work = async () => {
+      for (;;) {
+        if (isBroken() || Date.now() > endMs) return;
+        const next = rest.shift();
+        if (next === undefined) return;
+        const [seed, last] = next;
+        const seeds = Array.from({ length: last - seed + 1 }, (_, index) => seed + index);
+        await add({ firstSeed: seed, lastSeed: last, deaths: seeds.map(deathOf) });
+      }
+    };
+    const atOnce = this.#options.unsafe === undefined ? AT_ONCE : 1;
+    await allOf(Array.from({ length: atOnce }, work));
+    if (rest.length > 0) return blocks;
     for (let round = 0; round < MAKE_UP_ROUNDS; round += 1) {
       const missing = unvisited(blocks);
       if (missing.length === 0 || isBroken() || this.#options.unsafe !== undefined) break;
@@ -133,6 +143,15 @@ export class Campaign {
       else say(`What is left of it: ${world.folder}`);
     }
   }
+}
+
+/** First and last seeds. */
+function blocksOf(first: number, last: number, size: number): (readonly [number, number])[] {
+  const count = Math.ceil((last - first + 1) / size);
+  return Array.from({ length: count }, (_, index) => {
+    const from = first + index * size;
+    return [from, Math.min(from + size - 1, last)] as const;
+  });
 }
 
 /** Waits for every one, also when one fails, so that nothing of a block goes on after it. */

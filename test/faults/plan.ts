@@ -39,9 +39,12 @@ const PASSES: readonly (readonly [RegExp, number])[] = [
 
 /**
  * The sessions of the campaign have no memory stores (`test/system/memory.test.ts` dies at these) and no
- * packages, and nobody builds a base in it: `hands/packages` and `hands/base` have tests that do.
+ * packages, and nobody builds a base in it: `hands/packages` and `hands/base` have tests that do. No files
+ * go from this machine, where they are counted: `hands/checkpoints` dies at that.
  */
-const PASSED = FAIL_POINTS.filter((name) => !/^(?:packages|base|hands\.memory)\./.test(name));
+const PASSED = FAIL_POINTS.filter(
+  (name) => !/^(?:packages|base|hands\.memory|hands\.evict)\./.test(name),
+);
 
 export const POINTS: Readonly<Record<Target, readonly string[]>> = {
   serve: PASSED.filter((name) => targetOf(name) === "serve"),

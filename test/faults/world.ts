@@ -56,6 +56,8 @@ export class World {
       DROVER_LOG_LEVEL: "info",
       // The workspaces are folders of the host, which snapshots look into.
       DROVER_SANDBOX_DISK_MB: "0",
+      // Sandboxes end between the turns, and their files are kept.
+      DROVER_SANDBOX_IDLE_SECONDS: "1",
       DROVER_MODEL_BASE_URL: double.url,
       DROVER_MODEL_API_KEY: double.apiKey,
       ...(unsafe !== undefined && { DROVER_TEST_UNSAFE: unsafe }),
