@@ -44,6 +44,8 @@ export default defineConfig({
         test: {
           name: "unit",
           ...PARALLEL,
+          // These leave nothing behind, and the modules of the server are many.
+          isolate: false,
           include: ["packages/*/src/**/*.test.ts"],
           exclude: ["packages/*/src/**/*.contract.test.ts"],
         },
