@@ -45,6 +45,7 @@ export interface CreateRequest {
   /** See `AppDeps`. */
   readonly sandboxBase?: SandboxBase | undefined;
   readonly providers?: ServerProviders | undefined;
+  readonly dockerImage?: string | undefined;
 }
 
 /**
@@ -64,10 +65,12 @@ export async function createSession(tx: StoreTransaction, request: CreateRequest
   if (unsupported.length > 0) {
     throw new NotImplementedError(`not implemented in this version: ${unsupported.join(", ")}`);
   }
+  const provider = chosenProvider(environment.metadata, request.providers);
   const packages = sessionPackages({
     environment: environment.config,
     setting: networkSetting,
     base: sandboxBase,
+    ...{ provider, dockerImage: request.dockerImage },
   });
   const budget = params.budget ?? null;
   if (budget !== null) assertBudgetable(effective, prices);
@@ -91,7 +94,7 @@ export async function createSession(tx: StoreTransaction, request: CreateRequest
     vault_ids: vaultIds,
     budget,
     recipe: {
-      provider: chosenProvider(environment.metadata, request.providers),
+      provider,
       base: sandboxBase,
       ...(packages !== undefined && { packages }),
       mounts: [...skillMounts, ...mounts, ...memoryMountsOf(resources)],

@@ -53,6 +53,7 @@ export interface ImportOptions {
   /** See `AppDeps`. */
   readonly sandboxBase?: SandboxBase | undefined;
   readonly providers?: ServerProviders | undefined;
+  readonly dockerImage?: string | undefined;
   /** See `createFiles`. */
   readonly filesBytesMax?: number | undefined;
 }
@@ -177,12 +178,13 @@ async function supported(made: Import): Promise<Import> {
     mcpServers: agent.mcp_servers,
   });
   const base = options.sandboxBase ?? { type: "host" };
+  const provider = chosenProvider(environment.metadata, options.providers);
   const packages = sessionPackages({
     environment: environment.config,
     setting: options.networkSetting,
     base,
+    ...{ provider, dockerImage: options.dockerImage },
   });
-  const provider = chosenProvider(environment.metadata, options.providers);
   const place = { provider, base, ...(packages !== undefined && { packages }), network };
   return { ...made, session: { ...session, recipe: { ...session.recipe, ...place } } };
 }

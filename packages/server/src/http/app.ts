@@ -78,6 +78,8 @@ export interface AppDeps {
   readonly sandboxBase?: SandboxBase | undefined;
   /** Who makes sandboxes here; bubblewrap unless given. */
   readonly providers?: ServerProviders | undefined;
+  /** What sandboxes of Docker and gVisor are made from instead of a root file system; absent for none. */
+  readonly dockerImage?: string | undefined;
   /** See `ReplayOptions`. */
   readonly askModel: ReplayOptions["askModel"];
   /** What is known of a model. */

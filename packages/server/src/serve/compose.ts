@@ -107,8 +107,7 @@ export async function compose(
       announcements,
       secretBox,
       egress: openEgress(config.egressAllow),
-      networkSetting: config.sandboxNetwork,
-      ...{ sandboxBase: config.sandboxBase, providers: config.sandboxProviders.names },
+      ...sandboxSettings(config),
       cursors: createCursors({ key: await cursorKey(store) }),
       clock: systemClock,
       ...uploads,
@@ -130,6 +129,12 @@ export async function compose(
     },
     closeDatabase: () => database.close(),
   };
+}
+
+/** What new sessions are told that their sandboxes are to be. */
+function sandboxSettings({ sandboxNetwork, sandboxBase, sandboxProviders }: Config) {
+  const { names: providers, dockerImage } = sandboxProviders;
+  return { networkSetting: sandboxNetwork, sandboxBase, providers, dockerImage };
 }
 
 function createScheduler(deps: DriveDeps, holder: string, ownership: Ownership): Scheduler {

@@ -438,7 +438,8 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
       await keeper.sh("echo precious > precious");
       await using box = await start({ hand });
       await box.sh(
-        "d=''; for i in $(seq 300); do d=$d/aaaaaaaaaaaaaaaaaaaa; mkdir -p .$d 2>/dev/null || { cd .$d/..; d=/a; }; done; cd /workspace; " +
+        // Deeper than any path can name.
+        "perl -e 'for (1 .. 300) { my $d = q(a) x 20; mkdir $d and chdir $d or die $! }'; " +
           "ln -s / root; ln -s /etc/passwd p; mkdir locked; touch locked/f; chmod 000 locked; mkfifo pipe; touch -- '-rf' $'new\\nline'",
       );
       await world.provider.dispose(hand);

@@ -273,7 +273,12 @@ sub drop_shell { $shell = undef }
 # bash reads its script from a pipe, byte by byte, so that `read` can take the command from the same
 # pipe. `eval` at top level (no loop, no function) leaves `break`, `return` and `declare` their meaning,
 # turns unbalanced quotes into an error, and keeps cd, variables and functions. The first newline is for
-# bash's parser, which after such an error takes the next `{` for a plain word.
+# bash's parser, which after such an error takes the next `{` for a plain word. And after `$(` without an
+# end bash 5.2 writes beside what it has allocated, with whatever it reads next: it lives on with this very
+# script, and dies of shorter ones.
+#
+# With `-N` the command is read at once, where its characters are bytes: with a kernel in between, as gVisor
+# is, each single byte costs what thousands cost elsewhere.
 sub start_exec {
   my ($id, $command, $spill_path, $spill_after, $spill_max) = @_;
   return fail($id, 'EBUSY', 'a command is running') if $exec;
@@ -289,12 +294,14 @@ sub start_exec {
   my $carry = $shell->{carry};
   $shell->{carry} = '';
   take_output($carry) if length $carry;
+  my $is_plain = $command =~ /\A[\x01-\x7f]+\z/;
+  my $count = $is_plain ? '-N ' . length($command) . ' ' : '';
   $shell->{pending} .=
-      "\n{ IFS= builtin read -r -d '' __drover_command; } 2>/dev/null; "
+      "\n{ IFS= builtin read -r -d '' ${count}__drover_command; } 2>/dev/null; "
     . 'builtin eval "$__drover_command" </dev/null >&' . OUTPUT_FD . ' 2>&1 '
     . OUTPUT_FD . '>&- ' . STATUS_FD . '>&-; '
     . q({ builtin printf '%d\n' "$?" >&) . STATUS_FD . "; } 2>/dev/null\n"
-    . "$command\0";
+    . ($is_plain ? $command : "$command\0");
 }
 
 sub tend_shell {

@@ -20,15 +20,15 @@ use Config;
 
 use constant {
   MS_BIND => 4096, MS_MOVE => 8192, MS_REC => 16384, MS_PRIVATE => 1 << 18,
-  CLONE_NEWNS => 0x20000, PR_SET_PDEATHSIG => 1, PR_SET_NO_NEW_PRIVS => 38, FIRST_UNUSED_FD => 6,
+  CLONE_NEWNS => 0x20000, MNT_DETACH => 2, UMOUNT_NOFOLLOW => 8, PR_SET_PDEATHSIG => 1, PR_SET_NO_NEW_PRIVS => 38, FIRST_UNUSED_FD => 6,
 };
 
 my %SYS =
   $Config{archname} =~ /^x86_64/
-  ? (prctl => 157, mount => 165, unshare => 272, setgroups => 116, setresgid => 119, setresuid => 117,
+  ? (prctl => 157, mount => 165, umount2 => 166, unshare => 272, setgroups => 116, setresgid => 119, setresuid => 117,
     fdatasync => 75)
   : $Config{archname} =~ /^aarch64/
-  ? (prctl => 167, mount => 40, unshare => 97, setgroups => 159, setresgid => 149, setresuid => 147,
+  ? (prctl => 167, mount => 40, umount2 => 39, unshare => 97, setgroups => 159, setresgid => 149, setresuid => 147,
     fdatasync => 83)
   : fail("the processor $Config{archname} is not supported");
 my $CLOSE_RANGE = 436;
@@ -66,10 +66,24 @@ sub enter {
   close $file;
 }
 
+# The disk of a container's hand is among the host's mounts while the container is started (engine-disk.pl).
+# A copy of that moment, which this process's mounts are, would keep it in use for as long as they are.
+sub let_go_of_disks {
+  open my $mounts, '<', '/proc/self/mountinfo' or fail("list mounts: $!");
+  for my $line (<$mounts>) {
+    my ($target, $source) = $line =~ /^(?:\S+ ){4}(\S+) .*? - \S+ (\S+)/ or next;
+    $target =~ s/\\([0-7]{3})/chr oct $1/ge;
+    next unless $source =~ m{^/dev/loop\d+$}
+      && $target =~ m{/(?:hands/[^/]+/stage|sandbox-base/[^/]+/disk-trial)$};
+    sys('umount2', $target, MNT_DETACH | UMOUNT_NOFOLLOW);
+  }
+}
+
 sub stage {
   my ($stage, $cover, $show_disk, @binds) = @_;
   sys('unshare', CLONE_NEWNS);
   mount_at('none', '/', '', MS_REC | MS_PRIVATE, '');
+  let_go_of_disks();
   mount_at('tmpfs', $stage, 'tmpfs', 0, 'mode=755,size=1m');
   for my $bind (@binds) {
     my ($name, $path) = split /=/, $bind, 2;

@@ -117,9 +117,14 @@ function answerWith(received: IncomingMessage, response: ServerResponse, upstrea
 }
 
 function giveUpTogether(sent: ClientRequest, response: ServerResponse, host: string): void {
-  sent.on("error", ({ message }) => {
+  const fail = (reason: string) => {
     if (response.headersSent) response.destroy();
-    else response.writeHead(502).end(sentence(host, { type: "failed", reason: message }));
+    else response.writeHead(502).end(sentence(host, { type: "failed", reason }));
+  };
+  sent.on("error", ({ message }) => fail(message));
+  // Such as of one that answers by another protocol, or by what is no status.
+  sent.on("close", () => {
+    if (!response.headersSent) fail("it did not answer");
   });
   response.on("close", () => sent.destroy());
 }

@@ -35,7 +35,6 @@ export interface LayerRequest {
   readonly manager: PackageManager;
   /** At least one. */
   readonly names: readonly string[];
-  readonly providerName: Recipe["provider"];
   /** The root file system to install with, or for apt, on a copy of which; absent for the host's. */
   readonly root: string | undefined;
 }
@@ -79,11 +78,12 @@ export async function installLayer(options: InstallOptions, request: LayerReques
 
 function provisionRequest(
   { registries }: InstallOptions,
-  { manager, providerName, root }: LayerRequest,
+  { manager, root }: LayerRequest,
   { id, tree }: { id: string; tree: string },
 ) {
   const recipe: Recipe = {
-    provider: providerName,
+    // Alone has what an installation needs: a tree that it may write, as root of its own if apt is to.
+    provider: "bubblewrap",
     base: { type: "host" },
     mounts: [],
     network: { type: "limited", hosts: registryHosts(registries) },
@@ -119,7 +119,13 @@ async function installAll(
   const watch = watchSize(tree, limits, full);
   const stop = AbortSignal.any([signal, full.signal]);
   try {
+    const fail = (batch: readonly string[], { why = "", output }: Ran) => {
+      if (!full.signal.aborted) return installFailure(manager, batch, { why, output });
+      const most = `more than ${Math.floor(limits.bytes / 1024 ** 2)} MB`;
+      return installFailure(manager, batch, { why: most, output: "" });
+    };
     const found = await run(sandbox, `command -v ${use.program}`, limits, stop);
+    if (found.why !== undefined && !found.isEnded) throw fail(names, found);
     if (found.why !== undefined) {
       throw new PackageError(
         `the packages of the environment could not be installed: there is no ${use.program} for ${manager} ${names.join(", ")} on the sandboxes' base`,
@@ -127,12 +133,8 @@ async function installAll(
     }
     for (const batch of use.together ? [names] : names.map((name) => [name])) {
       const command = use.command(batch.map(quoted).join(" "), registries[manager]);
-      const { why, output } = await run(sandbox, command, limits, stop);
-      if (full.signal.aborted) {
-        const most = `more than ${Math.floor(limits.bytes / 1024 ** 2)} MB`;
-        throw installFailure(manager, batch, { why: most, output: "" });
-      }
-      if (why !== undefined) throw installFailure(manager, batch, { why, output });
+      const ran = await run(sandbox, command, limits, stop);
+      if (full.signal.aborted || ran.why !== undefined) throw fail(batch, ran);
     }
   } catch (error) {
     if (!(error instanceof SandboxGoneError)) throw error;
@@ -142,22 +144,32 @@ async function installAll(
   }
 }
 
+interface Ran {
+  /** What went wrong; undefined for nothing. */
+  readonly why: string | undefined;
+  readonly output: string;
+  /** By itself. */
+  readonly isEnded: boolean;
+}
+
 async function run(
   sandbox: Sandbox,
   command: string,
   { installMs }: InstallLimits,
   signal: AbortSignal,
-): Promise<{ why: string | undefined; output: string }> {
+): Promise<Ran> {
   let output = "";
   const onOutput = (chunk: Uint8Array) => {
     output = (output + Buffer.from(chunk).toString("utf8")).slice(-OUTPUT_KEPT);
   };
   const result = await sandbox.exec({ command, timeoutMs: installMs }, onOutput, signal);
   if (result.ended !== "exited") {
-    return { why: `not done within ${Math.round(installMs / 1000)} s`, output };
+    const why = `not done within ${Math.round(installMs / 1000)} s`;
+    return { why, output, isEnded: false };
   }
   const { exitCode } = result;
-  return { why: exitCode === 0 ? undefined : `exit status ${exitCode ?? "unknown"}`, output };
+  const why = exitCode === 0 ? undefined : `exit status ${exitCode ?? "unknown"}`;
+  return { why, output, isEnded: true };
 }
 
 /** Aborts `full` once the tree has grown too big. The returned function ends it. */

@@ -27,14 +27,13 @@ export interface TakenOutfit {
  */
 export async function takeOutfit(
   { bases, layers }: OutfitSources,
-  { provider: providerName, base, packages = {} }: Pick<Recipe, "provider" | "base" | "packages">,
+  { base, packages = {} }: Pick<Recipe, "base" | "packages">,
   signal: AbortSignal,
 ): Promise<TakenOutfit> {
   const releases: (() => void)[] = [];
   const release = () => {
     for (const one of releases.splice(0)) one();
   };
-  assertProvider(providerName, base.type !== "host" || Object.values(packages).length > 0);
   let { root, id: rootId } = findBase(base, bases);
   const named: [string, Layer][] = [];
   try {
@@ -42,7 +41,7 @@ export async function takeOutfit(
       const names = packages[manager] ?? [];
       if (names.length === 0) continue;
       if (manager === "apt" && root === undefined) throw noRoot(names);
-      const taken = await layers.take({ manager, names, providerName, root, rootId }, signal);
+      const taken = await layers.take({ manager, names, root, rootId }, signal);
       releases.push(taken.release);
       const { layer } = taken;
       if (manager === "apt") [root, rootId] = [layer.tree, layer.key];
@@ -66,14 +65,6 @@ function shownVariables(managers: readonly string[]): Readonly<Record<string, st
     // What an environment asks for by name goes before what happens to be there.
     { PATH: [...folders, ENVIRONMENT["PATH"]].join(":") },
     ...used.map((manager) => MANAGERS[manager].shown),
-  );
-}
-
-/** Sandboxes of the others have what is in their image. */
-function assertProvider(name: Recipe["provider"], isNeeded: boolean): void {
-  if (!isNeeded || name === "bubblewrap") return;
-  throw new PackageError(
-    `bases (DROVER_SANDBOX_BASE) and packages of environments are for sandboxes of bubblewrap, and the session's are of ${name}: put what it needs into their image`,
   );
 }
 

@@ -8,6 +8,7 @@ import { openGuard } from "../../egress/open-egress.ts";
 import { Outside, PUBLIC } from "../egress/outside.testsuite.ts";
 import { ManualClock } from "../fake/manual-clock.ts";
 import { BubblewrapProvider } from "../sandbox/bubblewrap/bubblewrap-provider.ts";
+import type { LocalProvider, LocalProviderOptions } from "../sandbox/local/local-provider.ts";
 import { removeFolder } from "../sandbox/local/remove-folder.ts";
 import type { PackageRegistries } from "./managers.ts";
 import { openOutfitted, type PACKAGE_LIMITS } from "./open-outfitted.ts";
@@ -46,6 +47,8 @@ interface WorldOptions {
   readonly real?: readonly string[];
   readonly registries?: PackageRegistries;
   readonly limits?: Partial<typeof PACKAGE_LIMITS>;
+  /** bubblewrap's unless given. */
+  readonly provide?: (options: LocalProviderOptions) => LocalProvider;
 }
 
 /** An installation whose sandboxes can have packages. */
@@ -53,6 +56,7 @@ export async function openPackagesWorld({
   real,
   registries = REGISTRIES,
   limits,
+  provide = (options) => new BubblewrapProvider(options),
 }: WorldOptions = {}): Promise<PackagesWorld> {
   const folder = await mkdtemp(join(tmpdir(), "drover-packages-"));
   await chmod(folder, 0o700);
@@ -63,7 +67,7 @@ export async function openPackagesWorld({
   const egress = real === undefined ? outside : { guard: openGuard(real) };
   const another = (more?: Partial<typeof PACKAGE_LIMITS>) => {
     const blobPath = (_: string, sha256: string) => join(folder, sha256);
-    const inner = new BubblewrapProvider({ dataFolder: folder, blobPath, egress });
+    const inner = provide({ dataFolder: folder, blobPath, egress });
     return openOutfitted(inner, {
       ...{ dataFolder: folder, registries, clock, limits: { ...limits, ...more } },
       report: (event, { manager }) => reported.push(`${event} ${manager}`),
@@ -77,7 +81,8 @@ export async function openPackagesWorld({
       hands += 1;
       const handId = `hand_${hands}`;
       const network = { type: "none" } as const;
-      const recipe: Recipe = { provider: "bubblewrap", base, packages, mounts: [], network };
+      const [name] = by.names;
+      const recipe: Recipe = { provider: name, base, packages, mounts: [], network };
       try {
         return await outputOf(
           await by.provision({ workspaceId: "w", handId, recipe }, AbortSignal.timeout(600_000)),

@@ -25,11 +25,17 @@ export class Registries implements Disposable {
 
   /** `origin` is what the managers will know it by, without a final `/`. */
   static async open(origin: string): Promise<Registries> {
-    const registries = new Registries();
-    await registries.#addWheel();
+    const registries = await Registries.openPip();
     await registries.#addModule();
     registries.#addGem();
     registries.#addCrate(origin);
+    return registries;
+  }
+
+  /** That of pip alone, which needs none of the others' programs. */
+  static async openPip(): Promise<Registries> {
+    const registries = new Registries();
+    await registries.#addWheel();
     return registries;
   }
 

@@ -46,19 +46,21 @@ export interface SessionRouteOptions {
   /** See `AppDeps`. */
   readonly sandboxBase?: SandboxBase | undefined;
   readonly providers?: ServerProviders | undefined;
+  readonly dockerImage?: string | undefined;
   /** See `AppDeps.wakeDisposer`. */
   readonly wakeDisposer: () => void;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
   const { store, write, now, secretBox, skillReferences, prices } = options;
-  const { networkSetting, sandboxBase, providers } = options;
+  const { networkSetting, sandboxBase, providers, dockerImage } = options;
   return new Hono<AppEnv>()
     .post("/v1/sessions", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionCreateParams);
       const { workspaceId } = c.get("principal");
-      const given = { secretBox, skillReferences, prices, networkSetting, sandboxBase, providers };
+      const place = { networkSetting, sandboxBase, providers, dockerImage };
+      const given = { secretBox, skillReferences, prices, ...place };
       const request = { workspaceId, params: value, ...given };
       return await write(c, (tx) => createSession(tx, request), bytes);
     })

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import type { Outfit } from "../../../core/ports/sandbox.ts";
 import { SKILLS_FOLDER } from "../../skills/skill-tree.ts";
-import { baseArguments } from "../local/base-files.ts";
+import { hostView } from "../local/base-files.ts";
+import { AUTHORITIES, rootView } from "../local/root-view.ts";
 import type { MountTrees } from "../local/sandbox-launcher.ts";
 import {
   AGENT_FOLDER,
@@ -12,7 +13,7 @@ import {
   WORKSHOP_AUTHORITIES,
 } from "../local/sandbox-layout.ts";
 import { UPLOADS_FOLDER } from "../local/upload-tree.ts";
-import { AUTHORITIES, rootArguments } from "./root-arguments.ts";
+import { viewArguments } from "./view-arguments.ts";
 
 /** Over the files of its own user, which is all there is: to own, link and set what Debian's packages do. */
 const CAPABILITIES = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_SETFCAP"];
@@ -86,9 +87,9 @@ function identity(isRoot: boolean): string[] {
 
 function programs(folders: ShownFolders, outfit: Outfit | undefined): string[] {
   const { etc, root } = folders;
-  if (outfit?.root === undefined || root === undefined) return baseArguments(etc);
+  if (outfit?.root === undefined || root === undefined) return viewArguments(hostView(etc));
   if (outfit.workshop?.type === "root") return ["--bind", root, "/"];
-  return rootArguments({ path: outfit.root, shown: root, etc });
+  return viewArguments(rootView({ path: outfit.root, shown: root, etc }));
 }
 
 function layerArguments({ layers = {} }: ShownFolders, outfit: Outfit | undefined): string[] {

@@ -1,6 +1,8 @@
-import { lstatSync, readdirSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
+import { lstatSync } from "node:fs";
+import { basename, join } from "node:path";
+import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import { type HostView, hostView } from "../local/base-files.ts";
+import { rootView } from "../local/root-view.ts";
 import { emptyRoot, type RootImage } from "./empty-root.ts";
 
 /** What a container's root is made of: an image without any content, and what is bound on it, read-only. */
@@ -9,38 +11,39 @@ export interface ContainerRoot {
   readonly binds: HostView["binds"];
 }
 
-/** Of a root file system that are of no use in a container, or the container's own. */
-const LEFT_OUT = new Set(["boot", "dev", "home", "lost+found", "media", "mnt", "proc", "root"]);
-const OWN = new Set(["run", "srv", "sys", "tmp", "var", "workspace"]);
-/** What of the sandboxes' own `/etc` is shown on that of a root. */
-const ETC_FILES = ["hosts", "hostname", "nsswitch.conf", "resolv.conf"];
+/** What an engine puts its own of into every container, wherever there is no place for it. */
+const NAMES = ["hosts", "hostname", "resolv.conf"].map((name) => `/etc/${name}`);
 
-/** With the programs of the host, or of a root file system in a folder. */
+/**
+ * With the programs of the host, or of the root file system in a folder. Throws `SandboxUnavailableError` for
+ * one of which no container can be made.
+ */
 export function containerRoot(etcFolder: string, rootFolder: string | undefined): ContainerRoot {
-  const view = rootFolder === undefined ? hostView(etcFolder) : folderView(rootFolder);
-  const etc = ETC_FILES.map((name) => ({ source: join(etcFolder, name), target: `/etc/${name}` }));
-  const atTop = view.binds.filter(({ target }) => target.lastIndexOf("/") === 0);
+  const view = rootFolder === undefined ? hostView(etcFolder) : folderView(etcFolder, rootFolder);
+  const atTop = view.binds.filter(({ source, target }) => isTop(target) && isFolder(source));
+  const named = NAMES.filter((path) => view.binds.every(({ target }) => target !== path));
   return {
-    image: emptyRoot(
-      view.links,
-      atTop.map(({ target }) => target),
-    ),
-    binds: [...view.binds, ...etc],
+    image: emptyRoot(view.links, [...view.folders, ...atTop.map(({ target }) => target)]),
+    binds: [
+      ...view.binds,
+      ...named.map((target) => ({ source: join(etcFolder, basename(target)), target })),
+    ],
   };
 }
 
-function folderView(root: string): HostView {
-  const found = readdirSync(root).filter((name) => !LEFT_OUT.has(name) && !OWN.has(name));
-  const entries = found.map((name) => ({ name, stat: lstatSync(join(root, name)) }));
-  return {
-    binds: entries
-      .filter(({ stat }) => stat.isDirectory())
-      .map(({ name }) => ({ source: join(root, name), target: `/${name}` })),
-    links: entries
-      .filter(({ stat }) => stat.isSymbolicLink())
-      .map(({ name }) => ({
-        path: `/${name}`,
-        target: readlinkSync(join(root, name)).replace(/^\//, ""),
-      })),
-  };
+function folderView(etc: string, root: string): HostView {
+  const view = rootView({ path: root, shown: root, etc });
+  const missing = NAMES.find((path) => view.binds.every(({ target }) => target !== path));
+  if (missing === undefined) return view;
+  throw new SandboxUnavailableError(
+    `the root file system ${root} has no file ${missing}, which containers need; take it in by \`drover base import\``,
+  );
+}
+
+function isTop(path: string): boolean {
+  return path.lastIndexOf("/") === 0;
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path).isDirectory();
 }

@@ -3,10 +3,12 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
 import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
+import { testOutfits } from "../../packages/outfits.testsuite.ts";
 import { testProbes } from "../local/escapes.testsuite.ts";
 import { openEngineDiskWorld } from "./disk-world.testsuite.ts";
 import { testEngineDisks, testForeignDisk } from "./engine-disk.testsuite.ts";
 import { openDockerLimits } from "./limits-world.testsuite.ts";
+import { openDockerOutfits } from "./outfits-world.testsuite.ts";
 import { openDockerWorld } from "./test-world.ts";
 
 /** All that holds for sandboxes of every provider, on an engine of the test's own. */
@@ -19,6 +21,7 @@ export function testEngine(name: "docker" | "gvisor", title: string): void {
     testNetworks(title, () => openDockerWorld(engine, name));
     const testDisk = name === "gvisor" ? testForeignDisk : testEngineDisks;
     testDisk(title, () => openEngineDiskWorld(engine, name));
+    testOutfits(title, () => openDockerOutfits(engine, name));
     if (name === "docker") testLimits(title, () => openDockerLimits(engine));
     // The one with more that could be reached; without a network there is less.
     testProbes(title, () => openDockerWorld(engine, name), [{ type: "unrestricted" }]);

@@ -1,4 +1,3 @@
-import { chmodSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Outfit, SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import { SKILLS_FOLDER } from "../../skills/skill-tree.ts";
@@ -8,12 +7,18 @@ import { type BaseFolders, writeBase } from "../local/base-files.ts";
 import { UNCOUNTED_PROCESSES } from "../local/plan-limits.ts";
 import { type LaunchRecord, recordLaunch, type SandboxRecord } from "../local/process-record.ts";
 import type { LaunchRequest, SandboxLauncher } from "../local/sandbox-launcher.ts";
-import { AGENT_FOLDER, agentCommand, type SandboxLimits } from "../local/sandbox-layout.ts";
+import {
+  AGENT_FOLDER,
+  agentCommand,
+  PACKAGES_FOLDER,
+  type SandboxLimits,
+} from "../local/sandbox-layout.ts";
 import { UPLOADS_FOLDER } from "../local/upload-tree.ts";
 import { type SeccompProfile, seccompProfile } from "../seccomp/seccomp-profile.ts";
 import { findSyscallTable } from "../seccomp/syscall-tables.ts";
 import { containerRoot } from "./container-root.ts";
 import { type Bind, containerBody } from "./container-spec.ts";
+import { withUsers } from "./container-users.ts";
 import {
   HAND_LABEL,
   INSTALLATION_LABEL,
@@ -216,7 +221,7 @@ export class DockerLauncher implements SandboxLauncher {
   }
 
   #body(prepared: Prepared & Root, request: LaunchRequest, record: LaunchRecord): unknown {
-    const { folder, trees, uid, limits, handId } = request;
+    const { folder, trees, uid, limits, handId, outfit } = request;
     const user =
       uid === undefined
         ? `${process.getuid?.() ?? 1000}:${process.getgid?.() ?? 1000}`
@@ -224,21 +229,22 @@ export class DockerLauncher implements SandboxLauncher {
     const shown = (source: string, target: string, isWritable = false): Bind => ({
       ...{ source, target, isWritable },
     });
-    const users = this.#users(folder.path, user);
     const isOnDisk = request.disk !== undefined;
     const place = isOnDisk ? folder.stage : folder.path;
     return containerBody({
       image: prepared.image,
       runtime: this.#runtime,
       user,
-      variables: request.outfit?.variables ?? {},
+      variables: outfit?.variables ?? {},
       command: agentCommand(
         { ...limits, processes: this.#insideProcesses(request) },
         record.launch_id,
       ),
       binds: [
-        ...prepared.binds,
-        ...users,
+        ...withUsers(prepared.binds, {
+          ...{ handFolder: folder.path, user },
+          hasPlaces: outfit?.root === undefined,
+        }),
         shown(join(place, "workspace"), "/workspace", true),
         shown(join(place, "outputs"), "/mnt/session/outputs", true),
         shown(join(place, "spill"), "/mnt/session/.spill", true),
@@ -269,21 +275,6 @@ export class DockerLauncher implements SandboxLauncher {
     return this.can("pids") ? limits.processes + UNCOUNTED_PROCESSES : limits.processes;
   }
 
-  /** The names of the sandbox's user, who has a number of its own. */
-  #users(handFolder: string, user: string): Bind[] {
-    const [uid, gid] = user.split(":");
-    const files = {
-      passwd: `root:x:0:0:root:/root:/usr/sbin/nologin\nsandbox:x:${uid}:${gid}:sandbox:/workspace:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
-      group: `root:x:0:\nsandbox:x:${gid}:\nnogroup:x:65534:\n`,
-    };
-    return Object.entries(files).map(([name, content]) => {
-      const source = join(handFolder, `etc-${name}`);
-      writeFileSync(source, content);
-      chmodSync(source, 0o644);
-      return { source, target: `/etc/${name}`, isWritable: false };
-    });
-  }
-
   async #prepare(): Promise<Prepared> {
     const table = findSyscallTable(process.arch);
     if (!table) throw new SandboxUnavailableError(`there is no seccomp list for ${process.arch}`);
@@ -297,9 +288,7 @@ export class DockerLauncher implements SandboxLauncher {
   /** The image, and what is shown on it read-only. */
   async #root({ folders: { etc, agent } }: Prepared, outfit: Outfit | undefined): Promise<Root> {
     if (outfit?.workshop !== undefined) {
-      throw new SandboxUnavailableError(
-        `bases and packages are made in sandboxes of bubblewrap, not of ${this.name}`,
-      );
+      throw new Error(`packages are installed in sandboxes of bubblewrap, not of ${this.name}`);
     }
     const shown = (source: string, target: string): Bind => ({
       ...{ source, target, isWritable: false },
@@ -307,10 +296,16 @@ export class DockerLauncher implements SandboxLauncher {
     const layers = Object.entries(outfit?.layers ?? {});
     const common = [
       shown(agent, AGENT_FOLDER),
-      ...layers.map(([name, folder]) => shown(folder, `/opt/packages/${name}`)),
+      ...layers.map(([name, folder]) => shown(folder, `${PACKAGES_FOLDER}/${name}`)),
     ];
     const { image } = this.#options;
     if (image !== undefined && outfit?.root === undefined) {
+      // They were installed with the programs of this machine.
+      if (layers.length > 0) {
+        throw new SandboxUnavailableError(
+          "packages of environments cannot be added to the image of DROVER_DOCKER_IMAGE: set DROVER_SANDBOX_BASE to a base made by `drover base build` instead",
+        );
+      }
       const names = ["hosts", "hostname", "resolv.conf"];
       return {
         image,

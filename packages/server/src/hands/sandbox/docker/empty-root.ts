@@ -15,7 +15,8 @@ const PLACES = [
     "mnt/session/.spill",
     "mnt/session/outputs",
   ],
-  ...["mnt/session/uploads", "mnt/skills", "proc", "run", "sys", "tmp", "usr", "var", "var/tmp"],
+  ...["mnt/session/uploads", "mnt/skills", "opt", "proc", "run", "sys", "tmp", "usr"],
+  ...["var", "var/tmp"],
   "workspace",
 ];
 
@@ -29,8 +30,8 @@ export interface RootImage {
 }
 
 /**
- * The image of a sandbox that has the host's programs: folders to bind them on, and the links that the
- * host has in its root. No registry is asked for it.
+ * The image of a sandbox that is shown its programs: folders to bind them on, and the links that are beside
+ * them. No registry is asked for it.
  */
 export function emptyRoot(
   links: readonly { readonly path: string; readonly target: string }[],

@@ -102,12 +102,14 @@ function writeFile(path: string, content: string): void {
   chmodSync(path, 0o644);
 }
 
-/** What a sandbox is shown of the host, all of it read-only. */
+/** Whose programs a sandbox has, the host's or those of a root file system, all of it read-only. */
 export interface HostView {
   /** In the order in which they must be bound. */
   readonly binds: readonly { readonly source: string; readonly target: string }[];
   /** Symbolic links, from where to what. */
   readonly links: readonly { readonly path: string; readonly target: string }[];
+  /** To be there for what is bound below them. */
+  readonly folders: readonly string[];
 }
 
 /** The host's programs, and the `/etc` made by `writeBase` with what programs need of the host's. */
@@ -128,16 +130,8 @@ export function hostView(etcFolder: string): HostView {
     links: roots
       .filter(({ isLink }) => isLink)
       .map(({ path }) => ({ path, target: readlinkSync(path).replace(/^\//, "") })),
+    folders: [],
   };
-}
-
-/** The same as arguments for bubblewrap. */
-export function baseArguments(etcFolder: string): string[] {
-  const { binds, links } = hostView(etcFolder);
-  return [
-    ...links.flatMap(({ path, target }) => ["--symlink", target, path]),
-    ...binds.flatMap(({ source, target }) => ["--ro-bind", source, target]),
-  ];
 }
 
 function existing(names: readonly string[]): string[] {

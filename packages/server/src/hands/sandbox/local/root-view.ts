@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
+import type { HostView } from "./base-files.ts";
 
 /** Of a root file system these are not shown: each sandbox has its own, or none. */
 const NOT_SHOWN = new Set([
@@ -16,44 +17,51 @@ export const AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt";
 export interface ShownRoot {
   /** Where this process sees it. */
   readonly path: string;
-  /** Where the launching process sees it. */
+  /** Where whoever binds it sees it. */
   readonly shown: string;
-  /** The folder of the files that all sandboxes have, as the launching process sees it. */
+  /** The folder of the files that all sandboxes have, as whoever binds it sees it. */
   readonly etc: string;
 }
 
 /**
- * Arguments for bubblewrap: a folder's root file system, read-only, entry by entry, so that there is a
- * place for whatever else a sandbox is shown.
+ * A folder's root file system, entry by entry, so that there is a place for whatever else a sandbox is
+ * shown. Throws `SandboxUnavailableError` for one that sandboxes could not use.
  */
-export function rootArguments({ path, shown, etc }: ShownRoot): string[] {
+export function rootView({ path, shown, etc }: ShownRoot): HostView {
   if (!isFile(join(path, "etc", RESOLVER))) {
     throw new SandboxUnavailableError(
       `the root file system ${path} has no file etc/${RESOLVER}; take it in by \`drover base import\``,
     );
   }
   const own = [...OWN_FILES, RESOLVER].filter((name) => isFile(join(path, "etc", name)));
-  return [
-    ...readdirSync(path).flatMap((name) => (NOT_SHOWN.has(name) ? [] : entry(path, shown, name))),
-    ...own.flatMap((name) => ["--ro-bind", `${etc}/${name}`, `/etc/${name}`]),
-    ...(isFile(AUTHORITIES) && isFile(join(path, AUTHORITIES))
-      ? ["--ro-bind", AUTHORITIES, AUTHORITIES]
-      : []),
-  ];
+  const entries = readdirSync(path)
+    .filter((name) => !NOT_SHOWN.has(name))
+    .map((name) => entry(path, shown, name));
+  return {
+    links: entries.flatMap(({ links = [] }) => links),
+    folders: entries.flatMap(({ folders = [] }) => folders),
+    binds: [
+      ...entries.flatMap(({ binds = [] }) => binds),
+      ...own.map((name) => ({ source: `${etc}/${name}`, target: `/etc/${name}` })),
+      ...(isFile(AUTHORITIES) && isFile(join(path, AUTHORITIES))
+        ? [{ source: AUTHORITIES, target: AUTHORITIES }]
+        : []),
+    ],
+  };
 }
 
-function entry(path: string, shown: string, name: string): string[] {
+function entry(path: string, shown: string, name: string): Partial<HostView> {
   const stat = lstatSync(join(path, name));
-  if (stat.isSymbolicLink()) return ["--symlink", readlinkSync(join(path, name)), `/${name}`];
+  if (stat.isSymbolicLink()) {
+    return { links: [{ path: `/${name}`, target: readlinkSync(join(path, name)) }] };
+  }
+  const bind = (inner: string) => ({ source: `${shown}/${inner}`, target: `/${inner}` });
   // Packages are shown below it, for which there must be places.
   if (name === "opt" && stat.isDirectory()) {
     const inside = readdirSync(join(path, name)).filter((child) => child !== "packages");
-    return [
-      ...["--dir", "/opt"],
-      ...inside.flatMap((child) => ["--ro-bind", `${shown}/opt/${child}`, `/opt/${child}`]),
-    ];
+    return { folders: ["/opt"], binds: inside.map((child) => bind(`opt/${child}`)) };
   }
-  return ["--ro-bind", `${shown}/${name}`, `/${name}`];
+  return { binds: [bind(name)] };
 }
 
 function isFile(path: string): boolean {
