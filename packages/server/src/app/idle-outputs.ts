@@ -5,7 +5,7 @@ import type { Store } from "../core/ports/store.ts";
 import type { NewId } from "./principal.ts";
 
 interface IdleOutputsOptions {
-  readonly store: Pick<Store, "sessions" | "write">;
+  readonly store: Pick<Store, "sessions" | "hands" | "write">;
   readonly liveOutputs: LiveOutputs;
   readonly newId: NewId;
 }
@@ -38,7 +38,9 @@ export class IdleOutputs {
     if (session?.status !== "idle" || session.deleted_at !== null) return;
     const { workspaceId } = key;
     const { hand_id: handId, recipe } = session;
-    const hand = { workspaceId, handId, recipe };
+    // What another machine may have of an earlier time of it is none of the session's.
+    const line = (await store.hands.find(workspaceId, handId))?.line;
+    const hand = { workspaceId, handId, recipe, ...(line !== undefined && { line }) };
     const outputs = await liveOutputs.lookAtOutputs(hand, new AbortController().signal);
     if (outputs.length === 0) return;
     const isRecorded = await store.write(async (tx) => {

@@ -6,6 +6,7 @@ import {
   filesGoneResult,
   foreignUrlResult,
   interruptedResult,
+  outOfReachResult,
   repositoryErrors,
   sandboxDrafts,
   unavailableResult,
@@ -15,13 +16,14 @@ import {
   type HandCall,
   HandsUnavailableError,
   type OutputFile,
+  type TakeOutputs,
 } from "../core/ports/hands.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { isSandboxTool } from "../core/sessions/workspace-at.ts";
 import type { DriveDeps } from "./deps.ts";
 import { isForeignUrl } from "./foreign-url.ts";
 import { loggedCall, toolUseOf } from "./hand-call.ts";
-import { loseFiles, noteAnswer, placeFiles } from "./hand-files.ts";
+import { leaveFiles, loseFiles, noteAnswer, placeFiles } from "./hand-files.ts";
 import type { EffectContext, Settlement } from "./settlement.ts";
 
 /** Notes which hand the call goes to, before anything is sent there. */
@@ -82,11 +84,10 @@ export async function awaitCall(
   }
   deps.failPoint("serve.execute.before");
   const { session } = context.view;
-  const outcome = await deps.hands.execute(call, signal, (outputs) =>
-    context.outputs.take(session, outputs),
-  );
+  const outcome = await deps.hands.execute(call, signal, takerOf(call, context));
   deps.failPoint("serve.execute.after");
   if (outcome.type === "files_gone") return await beginAgain(call, context);
+  if (outcome.type === "out_of_reach") return await leaveBehind(call, outcome.message, context);
   if (outcome.type === "refused") {
     const fields = { session_id: session.id, call_id: call.callId, problem: outcome.message };
     deps.log.info(fields, "a call was refused by the hands");
@@ -107,6 +108,8 @@ export async function cancelCall(
   await deps.hands.cancel(call);
   deps.failPoint("serve.cancel.after");
   const outcome = await deps.hands.execute(call, signal);
+  // It was not interrupted: nobody there has heard of that.
+  if (outcome.type === "out_of_reach") return await leaveBehind(call, outcome.message, context);
   const result = (drafting: Drafting) =>
     outcome.type === "result"
       ? callResult(drafting, call, outcome)
@@ -151,9 +154,21 @@ async function outputsOf(
   { deps }: EffectContext,
   signal: AbortSignal,
 ): Promise<readonly OutputFile[]> {
+  if (!isSandboxTool(call.name)) return [];
   if (outcome.type === "result") return outcome.outputs;
-  if (outcome.type !== "lost" || !isSandboxTool(call.name)) return [];
-  return await deps.hands.collectOutputs(call, signal);
+  if (outcome.type !== "lost") return [];
+  const { workspaceId, handId, recipe, files } = call;
+  const line = files === undefined ? {} : { line: files.line };
+  return await deps.hands.collectOutputs({ workspaceId, handId, recipe, ...line }, signal);
+}
+
+/**
+ * Whoever takes outputs while the call runs. Other calls than those in the sandbox do not say which of the states of
+ * its files the session is at: what waits of an earlier one is not taken for the session's.
+ */
+function takerOf(call: HandCall, { view, outputs }: EffectContext): TakeOutputs | undefined {
+  if (!isSandboxTool(call.name)) return undefined;
+  return (found) => outputs.take(view.session, found);
 }
 
 async function settle(
@@ -180,6 +195,17 @@ async function beginAgain(call: HandCall, context: EffectContext): Promise<Settl
     ...answered(call.callId, begun.gone),
     committed: () => deps.hands.settle(call),
   };
+}
+
+/** What is told of a call that another machine has, which may still run there. */
+async function leaveBehind(
+  call: HandCall,
+  message: string,
+  context: EffectContext,
+): Promise<Settlement> {
+  const { left, ...begun } = (await leaveFiles(context, call)) ?? {};
+  const text = left === undefined ? message : `${message} ${left}`;
+  return { ...begun, drafts: (_state, drafting) => [outOfReachResult(drafting, call, text)] };
 }
 
 function answered(callId: string, text: string): Pick<Settlement, "drafts"> {

@@ -1,4 +1,4 @@
-import { filesGoneText, type MissingCalls } from "../core/harness/files-gone.ts";
+import type { MissingCalls } from "../core/harness/files-gone.ts";
 import type { EventReader, SessionKey } from "../core/ports/event-log.ts";
 import type { HandRecord } from "../core/ports/hand-records.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
@@ -10,18 +10,17 @@ const PAGE_EVENTS = 200;
 const PAGES_MAX = 10;
 
 /**
- * What the model is told when its sandbox's files begin anew from less than they were: which calls' changes
- * may be missing. `open` are calls that did not run.
+ * Which calls' changes may be missing when a sandbox's files begin anew from less than they were. `open` are
+ * calls that have no answer, which are not among them.
  */
-export async function filesGone(
+export async function missingCalls(
   events: EventReader,
   key: SessionKey,
   { hand, open }: { hand: HandRecord; open: ReadonlySet<string> },
-): Promise<string> {
+): Promise<MissingCalls> {
   const since = hand.checkpoint?.call_id ?? null;
   const missing = await callsSince(events, key, { handId: hand.hand_id, since });
-  const calls = missing.calls.filter(({ id }) => !open.has(id));
-  return filesGoneText({ ...missing, calls }, hand.checkpoint);
+  return { ...missing, calls: missing.calls.filter(({ id }) => !open.has(id)) };
 }
 
 /** The calls in the hand's sandbox after one of them, or all, in the order in which they were sent. */

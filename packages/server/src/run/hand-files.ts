@@ -1,10 +1,12 @@
+import { filesGoneText, filesLeftText, type MissingCalls } from "../core/harness/files-gone.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
 import { type HandRecord, isAhead } from "../core/ports/hand-records.ts";
 import type { CallOutcome, HandCall, HandFiles, HandsBoot } from "../core/ports/hands.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
+import { installationOf } from "../core/sandboxes/boot-id.ts";
 import { threadState } from "../core/session/state.ts";
 import { isSandboxTool } from "../core/sessions/workspace-at.ts";
-import { filesGone } from "./files-gone.ts";
+import { missingCalls } from "./files-gone.ts";
 import type { EffectContext } from "./settlement.ts";
 
 /** Written in the transaction of what is appended. */
@@ -63,6 +65,25 @@ export async function loseFiles(
   };
 }
 
+/**
+ * After a call was found to be another machine's, where it may still run: the hand's files are left to it, so that
+ * nothing it does there is ever among the session's. Undefined if they are elsewhere already, or were never
+ * the call's.
+ */
+export async function leaveFiles(
+  context: EffectContext,
+  { workspaceId, handId, handsBoot, name }: HandCall,
+): Promise<(Alongside & { readonly left: string }) | undefined> {
+  if (!isSandboxTool(name)) return undefined;
+  const hand = await context.deps.store.hands.find(workspaceId, handId);
+  if (hand === undefined || hand.installation_id !== installationOf(handsBoot)) return undefined;
+  const { installation_id: installationId, line } = hand;
+  return {
+    alongside: (tx) => tx.hands.place(workspaceId, handId, { installationId, line: line + 1 }),
+    left: filesLeftText(await missingOf(context, hand), hand.checkpoint),
+  };
+}
+
 /** After a call in the sandbox that has a result, which may be an error: it may have changed files. */
 export function noteAnswer(
   { workspaceId, handId, callId, name, files }: HandCall,
@@ -74,8 +95,12 @@ export function noteAnswer(
   return { alongside: (tx) => tx.hands.answered(workspaceId, handId, callId) };
 }
 
-async function told({ view, deps }: EffectContext, hand: HandRecord): Promise<string> {
+async function told(context: EffectContext, hand: HandRecord): Promise<string> {
+  return filesGoneText(await missingOf(context, hand), hand.checkpoint);
+}
+
+async function missingOf({ view, deps }: EffectContext, hand: HandRecord): Promise<MissingCalls> {
   const { calls } = threadState(view.state, view.session.thread_id);
   const open = new Set(calls.flatMap(({ id, answered }) => (answered ? [] : [id])));
-  return await filesGone(deps.store.events, view.key, { hand, open });
+  return await missingCalls(deps.store.events, view.key, { hand, open });
 }

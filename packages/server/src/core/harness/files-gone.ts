@@ -10,7 +10,22 @@ export interface MissingCalls {
 const LISTED_MAX = 20;
 
 /** What the model is told, once, when its sandbox's files begin anew from less than they were. */
-export function filesGoneText(
+export function filesGoneText(missing: MissingCalls, checkpoint: HandCheckpoint | null): string {
+  const why =
+    "The call was not run, because the files of the session's sandbox are not on this machine, or not any more.";
+  return `${why} ${filesBeginAnewText(missing, checkpoint)}`;
+}
+
+/**
+ * What the model is told of files that a call on another machine may still be changing: the session goes on with
+ * others, so that nothing of it shows up there later.
+ */
+export function filesLeftText(missing: MissingCalls, checkpoint: HandCheckpoint | null): string {
+  const left = "The files of the session's sandbox are left to it there.";
+  return `${left} ${filesBeginAnewText(missing, checkpoint)}`;
+}
+
+function filesBeginAnewText(
   { calls, isWhole }: MissingCalls,
   checkpoint: HandCheckpoint | null,
 ): string {
@@ -30,5 +45,5 @@ export function filesGoneText(
     which === ""
       ? "What calls changed since may be missing."
       : `What these calls changed may be missing: ${which}.`;
-  return `The call was not run, because the files of the session's sandbox are not on this machine, or not any more. The next call gets a new sandbox with its files ${from}. ${missing} Running processes and shell state are lost.`;
+  return `The next call gets a new sandbox with its files ${from}. ${missing} Running processes and shell state are lost.`;
 }

@@ -82,7 +82,7 @@ export function filesGoneResult(drafting: Drafting, callId: string, text: string
 export function callResult(
   drafting: Drafting,
   call: { callId: string; handId: string; name: string },
-  outcome: Exclude<CallOutcome, { type: "files_gone" }>,
+  outcome: Exclude<CallOutcome, { type: "files_gone" | "out_of_reach" }>,
 ): EventDraft {
   const hand_id = call.handId;
   switch (outcome.type) {
@@ -104,6 +104,15 @@ export function callResult(
     default:
       return unreachable(outcome);
   }
+}
+
+/** The call was sent to another machine, and nobody knows what it does there. */
+export function outOfReachResult(
+  drafting: Drafting,
+  { callId, handId }: { callId: string; handId: string },
+  text: string,
+): EventDraft {
+  return errorResult(drafting, callId, text, { reason: "out_of_reach", hand_id: handId });
 }
 
 /** What the sandbox's way out decided meanwhile; nothing where it had nothing to decide. */

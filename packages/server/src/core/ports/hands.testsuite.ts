@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { bootId } from "../sandboxes/boot-id.ts";
 import type { CallOutcome, HandCall, Hands, OutputFile, Recipe } from "./hands.ts";
 
 /** Something to act on, and ways to see what happened to it that do not go through the journal. */
@@ -186,6 +187,23 @@ export function testHands(open: () => Promise<HandsWorld>): void {
       const outcome = await world.hands.execute(call, never());
       expect(outcome).toEqual({ type: "lost", message: expect.any(String) });
       expect(await world.runs(call.handId, "misdirected")).toBe(0);
+    });
+
+    test("does not say of another installation's call that nothing of it runs, and does not run it", async () => {
+      await using world = await open();
+      const call = await makeCall(world, "elsewhere");
+      const { installation_id } = await world.hands.locate(call.handId, never());
+      for (const handsBoot of [bootId("boot_1", `${installation_id}0`), "boot_1"]) {
+        const sent = { ...call, callId: uniqueId("call"), handsBoot };
+        const outcome = await world.hands.execute(sent, never());
+        expect(outcome).toEqual({
+          type: "out_of_reach",
+          message: expect.stringContaining("may still run there"),
+        });
+        await world.hands.cancel(sent);
+        await world.hands.settle(sent);
+      }
+      expect(await world.runs(call.handId, "elsewhere")).toBe(0);
     });
 
     test("takes calls again after a boot died", async () => {

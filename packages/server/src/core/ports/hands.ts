@@ -92,7 +92,10 @@ export interface MemoryMount {
 /** Where a call would run: which hand, and which life of the process that owns it. */
 export interface HandsBoot {
   readonly hand_id: string;
-  /** Changes each time the owning process starts; what an earlier boot was doing is gone. */
+  /**
+   * Changes each time the owning process starts; what an earlier boot of the installation was doing is gone. It names
+   * the installation, see `installationOf`.
+   */
   readonly hands_boot: string;
   /** Of the data folder that the hand's files would be in. */
   readonly installation_id: string;
@@ -171,7 +174,10 @@ export const REPOSITORY_PROBLEMS = [
 export type RepositoryProblemType = (typeof REPOSITORY_PROBLEMS)[number];
 
 /** What a hand's sandbox is made from. */
-export type HandOfSession = Pick<HandCall, "workspaceId" | "handId" | "recipe">;
+export interface HandOfSession extends Pick<HandCall, "workspaceId" | "handId" | "recipe"> {
+  /** Which of the states of its files is meant, see `HandFiles`: of another nothing is given. Absent for any. */
+  readonly line?: number;
+}
 
 /** A file found new or changed under `/mnt/session/outputs`, its content already in the blob store. */
 export interface OutputFile {
@@ -281,6 +287,11 @@ export type CallOutcome =
    * the call ran cannot be known; nothing of it can still happen.
    */
   | { readonly type: "lost"; readonly message: string }
+  /**
+   * The boot that had the call was or is another installation's, and cannot be asked from here. Nothing is known of
+   * the call, and it may still run there.
+   */
+  | { readonly type: "out_of_reach"; readonly message: string }
   /**
    * The call was not run: its hand's files are not here, and are more than the checkpoint of `HandCall.files`
    * has. With a higher `line` the next call begins with that.

@@ -36,6 +36,8 @@ export interface ResultOrigin {
   readonly reason:
     | "executed"
     | "lost"
+    /** It was another machine's, and may still run there. */
+    | "out_of_reach"
     | "interrupted"
     | "unavailable"
     /** Of the sandbox that it was for. */

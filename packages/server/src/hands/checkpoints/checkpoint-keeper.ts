@@ -15,8 +15,8 @@ export interface CheckpointKeeperOptions {
   readonly clock: Clock;
   readonly report: Report;
   readonly installationId: string;
-  /** True while a call of the hand runs, or has a result that is not committed. */
-  readonly isBusy: (handId: string) => boolean;
+  /** True while a call for this line of the hand's files runs, or has a result that is not committed. */
+  readonly isBusy: (handId: string, line: number) => boolean;
   readonly limits: CheckpointLimits;
   /** Bytes that can still be written to the disk with the hands' files. */
   readonly freeDiskBytes: () => Promise<number>;
@@ -98,16 +98,17 @@ export class CheckpointKeeper {
     if (limits.checkpointBytesMax === 0) return undefined;
     const dueMs = clock.now() - limits.idleMs;
     return oldest(
-      notes.all().filter(({ handId, note, lastUsedMs }) => {
+      notes.all().filter((hand) => {
+        const { note, lastUsedMs } = hand;
         const isNew = note.kept === null && note.problem === null && note.call_ids.length > 0;
-        return isNew && lastUsedMs <= dueMs && this.#isAtRest(handId);
+        return isNew && lastUsedMs <= dueMs && this.#isAtRest(hand);
       }),
     );
   }
 
-  #isAtRest(handId: string): boolean {
+  #isAtRest({ handId, note }: KnownHand): boolean {
     const { clock, isBusy, keeper, outbox } = this.#options;
-    if (keeper.has(handId) || isBusy(handId) || outbox.find(handId)) return false;
+    if (keeper.has(handId) || isBusy(handId, note.line) || outbox.find(handId)) return false;
     return (this.#restUntilMs.get(handId) ?? 0) <= clock.now();
   }
 
@@ -158,7 +159,7 @@ export class CheckpointKeeper {
     const cached = notes
       .all()
       .filter(({ note }) => note.kept !== null && note.from === null)
-      .filter(({ handId }) => this.#isAtRest(handId));
+      .filter((hand) => this.#isAtRest(hand));
     const bytes = cached.reduce((sum, { note }) => sum + (note.kept?.size_bytes ?? 0), 0);
     const first = oldest(cached);
     if (first === undefined) return;

@@ -152,6 +152,30 @@ test("files that are too many here go, the longest unused first, and come back b
   expect(textOf(await next.run("cat file", ahead(1)))).toBe("one");
 });
 
+test("what was done on an earlier line is none of the hand's, and holds nothing up", async () => {
+  const machine = await startMachine(await folder());
+  const { hands } = machine;
+  const { hands_boot: handsBoot } = await hands.locate("hand_1", NEVER);
+  const command = "echo old > /mnt/session/outputs/old.txt; sleep 600 & echo begun";
+  const left = makeCall({ callId: "sevt_left", handsBoot, input: { command }, files: BEGUN });
+  // Another machine has answered it meanwhile, so nobody settles it here.
+  expect(textOf(await hands.execute(left, NEVER))).toBe("begun");
+  const hand = { workspaceId: "wrkspc_1", handId: "hand_1", recipe: left.recipe };
+  const look = async (line: number) => [
+    await hands.lookAtOutputs({ ...hand, line }, NEVER),
+    await hands.collectOutputs({ ...hand, line }, NEVER),
+  ];
+  const old = expect.objectContaining({ path: "old.txt" });
+  expect(await look(3)).toEqual([[], []]);
+  expect(await look(1)).toEqual([[old], [old]]);
+  const begun = { line: 3, is_ahead: false };
+  expect(textOf(await machine.run("ls /mnt/session/outputs; pgrep sleep; echo new", begun))).toBe(
+    "new",
+  );
+  expect(await look(3)).toEqual([[], []]);
+  expect(await machine.told()).toMatchObject({ line: 3, call_ids: [`sevt_${calls}`] });
+});
+
 test("what is more than is kept stays here, and that is told", async () => {
   const blobs = await folder();
   const machine = await startMachine(blobs, { checkpointBytesMax: 1_000_000, cacheBytesMax: 0 });

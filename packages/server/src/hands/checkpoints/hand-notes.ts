@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
-import type { HandCall, HandFiles } from "../../core/ports/hands.ts";
+import type { HandCall, HandFiles, HandOfSession } from "../../core/ports/hands.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { Report } from "../runtime/report.ts";
@@ -84,7 +84,12 @@ export class HandNotes {
     });
   }
 
-  /** The same for what is no call. */
+  /** Whether the files here are those that are meant. */
+  isOf({ handId, line }: Pick<HandOfSession, "handId" | "line">): boolean {
+    return line === undefined || this.#known.get(handId)?.note.line === line;
+  }
+
+  /** The same as for a call, for what is none. */
   requestOf({ workspaceId, handId, recipe }: ProvisionRequest): ProvisionRequest {
     const from = this.#known.get(handId)?.note.from ?? null;
     const filled = from === null ? recipe : { ...recipe, checkpoint: from };

@@ -7,7 +7,7 @@ export function makeCall(changes: Partial<HandCall> = {}): HandCall {
     sessionId: "sesn_1",
     callId: "sevt_1",
     handId: "hand_1",
-    handsBoot: "boot_1",
+    handsBoot: "boot_1@inst_1",
     epoch: 1,
     name: "bash",
     input: { command: "true" },

@@ -16,6 +16,7 @@ import type {
   MemoryOffer,
   MemoryOfferOutcome,
 } from "../../core/ports/memory-copies.ts";
+import { bootId, installationOf } from "../../core/sandboxes/boot-id.ts";
 import { CallJournal, type RefusalReason } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import { OutputLedger } from "../outputs/output-ledger.ts";
@@ -54,6 +55,8 @@ export interface Execution {
 }
 
 export interface MemoryHandsOptions {
+  /** The machine's; `inst_memory_1` unless given. */
+  readonly installation?: string;
   /** By name; `"*"` takes the names that have none of their own. */
   readonly tools: Readonly<Record<string, MemoryTool>>;
 }
@@ -81,12 +84,13 @@ export class MemoryHands implements Hands, MemoryCopies {
   #boots = 0;
   #life: Life | undefined;
   #startable = true;
-  #installation = "inst_memory_1";
+  #installation: string;
   /** By hand, the line of its files that is here. */
   readonly #lines = new Map<string, number>();
 
   constructor(options: MemoryHandsOptions) {
     this.#tools = options.tools;
+    this.#installation = options.installation ?? "inst_memory_1";
   }
 
   /** Every run of every call, in order of their beginning, over all boots. */
@@ -207,7 +211,9 @@ export class MemoryHands implements Hands, MemoryCopies {
   #alive(): Life | undefined {
     if (!this.#life && this.#startable) {
       this.#boots += 1;
-      const journal = new CallJournal({ boot: `boot_memory_${this.#boots}` });
+      const journal = new CallJournal({
+        boot: bootId(`boot_memory_${this.#boots}`, this.#installation),
+      });
       const ledger = new OutputLedger(this.#boots * 1_000_000);
       this.#life = { journal, ledger, death: new AbortController() };
     }
@@ -284,14 +290,18 @@ export class MemoryHands implements Hands, MemoryCopies {
     }
     if (signal.aborted)
       return { type: "unavailable", message: "the wait for the call was given up" };
-    return this.#startable
+    if (!this.#startable) return { type: "unavailable", message: "the hands do not answer" };
+    return installationOf(life.journal.boot) === this.#installation
       ? { type: "lost", message: LOST_MESSAGE }
-      : { type: "unavailable", message: "the hands do not answer" };
+      : { type: "out_of_reach", message: OUT_OF_REACH_MESSAGE };
   }
 }
 
 const LOST_MESSAGE =
   "The hands died while this call ran. Whether it took effect is unknown; it will not be run again.";
+
+const OUT_OF_REACH_MESSAGE =
+  "Another machine has this call, which may still run there. It will not be run again.";
 
 const CANCELLED: CallOutcome = {
   type: "result",
@@ -302,9 +312,9 @@ const CANCELLED: CallOutcome = {
 };
 
 function refusal(reason: RefusalReason, message: string): CallOutcome {
-  return reason === "stale_boot"
-    ? { type: "lost", message: LOST_MESSAGE }
-    : { type: "refused", message };
+  if (reason === "stale_boot") return { type: "lost", message: LOST_MESSAGE };
+  if (reason === "foreign_boot") return { type: "out_of_reach", message: OUT_OF_REACH_MESSAGE };
+  return { type: "refused", message };
 }
 
 function result(

@@ -36,7 +36,10 @@ test("keeps the first outcome", async () => {
 
 test("refuses a call of an earlier boot without learning from it", () => {
   const journal = open();
-  expect(refusal(journal.admit(makeCall({ handsBoot: "boot_0", epoch: 9 })))).toBe("stale_boot");
+  const sentTo = (handsBoot: string) => refusal(journal.admit(makeCall({ handsBoot, epoch: 9 })));
+  expect(sentTo("boot_0@inst_1")).toBe("stale_boot");
+  expect(sentTo("boot_0@inst_2")).toBe("foreign_boot");
+  expect(sentTo("boot_0")).toBe("foreign_boot");
   expect(journal.admit(makeCall({ epoch: 1 })).type).toBe("new");
 });
 
@@ -170,13 +173,13 @@ test("counts the calls that run", () => {
 });
 
 test("runs a repeated call again when told to be unsafe", () => {
-  const journal = new CallJournal({ boot: "boot_1", unsafeForgetCalls: true });
+  const journal = new CallJournal({ boot: "boot_1@inst_1", unsafeForgetCalls: true });
   expect(journal.admit(makeCall()).type).toBe("new");
   expect(journal.admit(makeCall()).type).toBe("new");
 });
 
 function open(limits: Partial<JournalLimits> = {}): CallJournal {
-  return new CallJournal({ boot: "boot_1", limits });
+  return new CallJournal({ boot: "boot_1@inst_1", limits });
 }
 
 function accepted(admission: Admission): CallRecord {

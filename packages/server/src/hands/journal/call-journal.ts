@@ -1,11 +1,16 @@
 import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
+import { installationOf } from "../../core/sandboxes/boot-id.ts";
 import { RESULT_BYTES_MAX } from "../protocol/messages.ts";
 import { CallRecord } from "./call-record.ts";
 import { type JournalLimits, SessionCalls } from "./session-calls.ts";
 
-/** Why a call is not taken. `stale_boot` alone also says that an earlier boot's doings are over. */
+/**
+ * Why a call is not taken. `stale_boot` alone also says that an earlier boot's doings are over; of a `foreign_boot`,
+ * which was or is another machine's, nothing is known here.
+ */
 export type RefusalReason =
   | "stale_boot"
+  | "foreign_boot"
   | "stale_epoch"
   | "cancelled"
   | "settled"
@@ -73,12 +78,7 @@ export class CallJournal {
 
   /** Takes the call, finds it, or says why not. Only `new` is to be run. */
   admit(call: HandCall): Admission {
-    if (call.handsBoot !== this.boot) {
-      return refused(
-        "stale_boot",
-        `call ${call.callId} was sent to an earlier boot of these hands`,
-      );
-    }
+    if (call.handsBoot !== this.boot) return this.#refuseOtherBoots(call);
     const session = this.#session(call.sessionId);
     if (!session.raiseEpoch(call.epoch)) {
       return refused("stale_epoch", `session ${call.sessionId} is held under a higher epoch`);
@@ -136,9 +136,14 @@ export class CallJournal {
     return this.runningCalls().filter((record) => record.call.handId === handId);
   }
 
-  /** True while a call of the hand has not ended, or its result is not settled. */
-  isBusy(handId: string): boolean {
-    return [...this.#open.values()].some(({ call }) => call.handId === handId);
+  /**
+   * True while a call of the hand has not ended, or its result is not settled. Calls for files of another line are
+   * nothing to it: another machine may have answered them, so that nobody ever settles them here.
+   */
+  isBusy(handId: string, line: number): boolean {
+    return [...this.#open.values()].some(
+      ({ call }) => call.handId === handId && (call.files?.line ?? line) === line,
+    );
   }
 
   runningCalls(): readonly CallRecord[] {
@@ -161,6 +166,13 @@ export class CallJournal {
     const text = `The call ended, but its result of ${bytes} bytes is larger than ${resultBytes} and was dropped.`;
     const told = { ...outcome, content: [{ type: "text" as const, text }], is_error: true };
     return { outcome: told, bytes: byteLength(told) };
+  }
+
+  #refuseOtherBoots({ callId, handsBoot }: HandCall): Admission {
+    const installation = installationOf(this.boot);
+    return installation !== undefined && installationOf(handsBoot) === installation
+      ? refused("stale_boot", `call ${callId} was sent to an earlier boot of these hands`)
+      : refused("foreign_boot", `call ${callId} was sent to hands of another machine`);
   }
 
   #refusal(session: SessionCalls, call: HandCall): Admission | undefined {

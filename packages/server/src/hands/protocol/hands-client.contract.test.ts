@@ -47,6 +47,25 @@ test("goes on with a call whose brain was killed with its whole process group", 
   expect(await world.runs("hand_1", "lasting")).toBe(1);
 });
 
+test("a call of another machine is not said to be over while it runs there", async () => {
+  await using there = await openMarkingWorld(spawner());
+  await using here = await openMarkingWorld(spawner());
+  const call = await begin(there, "elsewhere");
+  const later = { ...call, epoch: 2 };
+  const expected = { type: "out_of_reach", message: expect.stringMatching(/may still run there/) };
+  expect(await here.hands.execute(later, never())).toEqual(expected);
+  await here.hands.cancel(later);
+  await here.hands.settle(later);
+  expect(await here.runs("hand_1", "elsewhere")).toBe(0);
+  await there.release("hand_1", "elsewhere");
+  expect(await there.hands.execute(call, never())).toMatchObject({ type: "result" });
+  // Not so on the machine itself, whose hands prove that the earlier ones' doings are over.
+  await there.killBoot();
+  await there.hands.locate("hand_1", never());
+  expect(await there.hands.execute(call, never())).toMatchObject({ type: "lost" });
+  expect(await here.hands.execute(later, never())).toEqual(expected);
+});
+
 test("ends a call at its ceiling though no brain is alive", async () => {
   await using world = await openMarkingWorld(spawner({ times: { callMs: 200 } }));
   const call = await begin(world, "endless");

@@ -21,7 +21,13 @@ import type {
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import { callPath, LOST_MESSAGE, outputsPath, readCallAnswer } from "./call-answer.ts";
+import {
+  callPath,
+  LOST_MESSAGE,
+  otherBootsOutcome,
+  outputsPath,
+  readCallAnswer,
+} from "./call-answer.ts";
 import {
   type HandsAnswer,
   type HandsConnection,
@@ -138,7 +144,7 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies
   }
 
   async #outputsOf(
-    { handId, workspaceId, recipe }: HandOfSession,
+    { handId, workspaceId, recipe, line }: HandOfSession,
     found: Promise<HandsConnection | undefined>,
     { signal, query }: { signal: AbortSignal; query: string },
   ): Promise<readonly OutputFile[]> {
@@ -147,7 +153,7 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies
       const connection = await unlessAborted(found, stop, givenUp);
       if (connection === undefined) return [];
       const path = `${outputsPath(handId)}${query}`;
-      const body = { workspaceId, recipe };
+      const body = { workspaceId, recipe, ...(line !== undefined && { line }) };
       const { status, body: given } = await connection.send(
         { method: "POST", path, body, silenceMs: COLLECT_MS },
         stop,
@@ -279,12 +285,14 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies
       if (signal.aborted) throw givenUp();
       const { last } = this.#finder;
       // The right boot needs no asking whether it lives, at first: sending will tell. Another one
-      // does, because only a boot that lives has proved that nothing of the earlier ones does.
+      // does, because only a boot that lives has proved that nothing of the earlier ones here does.
       const connection =
         attempt === 0 && last?.boot === call.handsBoot
           ? last
           : await unlessAborted(this.#finder.find(), this.#stop(signal), givenUp);
-      if (connection.boot !== call.handsBoot) return { type: "lost", message: LOST_MESSAGE };
+      if (connection.boot !== call.handsBoot) {
+        return otherBootsOutcome(call.handsBoot, connection.installationId);
+      }
       try {
         return await this.#attend(connection, call, { signal: this.#stop(signal), takeOutputs });
       } catch (error) {

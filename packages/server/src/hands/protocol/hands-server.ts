@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
-import type { HandCall, OutputFile } from "../../core/ports/hands.ts";
+import type { HandCall, HandOfSession, OutputFile } from "../../core/ports/hands.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
@@ -41,9 +41,9 @@ export interface HandsService {
   outputsOf(handId: string, after?: number): readonly OutputFile[];
   settleOutputs(handId: string, to: number): void;
   /** Undefined if no sandbox can be had to look for them. */
-  collectOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[] | undefined>;
+  collectOutputs(hand: HandOfSession): Promise<readonly OutputFile[] | undefined>;
   /** Looks for them in a sandbox that lives, if there is one, for some seconds. */
-  lookAtOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[]>;
+  lookAtOutputs(hand: HandOfSession): Promise<readonly OutputFile[]>;
   cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void;
   settle(callId: string): void;
   dispose(handId: string): Promise<void>;

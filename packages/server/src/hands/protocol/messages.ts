@@ -5,8 +5,8 @@ import { REPOSITORY_PROBLEMS, UNSTORED_REASONS } from "../../core/ports/hands.ts
 import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
 
 /**
- * What goes over the socket between a brain and hands, version 3. Requests carry
- * `authorization: Bearer <token>` and `drover-hands-protocol: 3`; bodies are JSON.
+ * What goes over the socket between a brain and hands, version 4. Requests carry
+ * `authorization: Bearer <token>` and `drover-hands-protocol: 4`; bodies are JSON.
  *
  * | request | answer |
  * |---|---|
@@ -116,7 +116,12 @@ const FactsMessage = z.strictObject({
 });
 
 /** A hand whose id is in the path. */
-export const HandMessage = z.strictObject({ workspaceId: Id, recipe: RecipeMessage });
+export const HandMessage = z.strictObject({
+  workspaceId: Id,
+  recipe: RecipeMessage,
+  /** Nothing is given of files of another line. */
+  line: z.int().positive().exactOptional(),
+});
 export const CheckpointAnswer = z.strictObject({ sha256: Sha256, size_bytes: Size });
 
 /** See `HandReport`. */

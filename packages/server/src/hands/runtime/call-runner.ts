@@ -147,6 +147,8 @@ export class CallRunner {
     const stop = AbortSignal.any([record.cancelSignal, deadline.signal]);
     const outside = this.#options.outside.get(call.name);
     if (outside !== undefined) return await this.#runOutside(outside, record, stop);
+    const request = await this.#arrive(call);
+    if (request === undefined) return { type: "files_gone" };
     const death = this.#options.keeper.takeUnnoticedDeath(call.handId);
     if (death !== undefined) {
       await this.collectAnew(call);
@@ -155,8 +157,6 @@ export class CallRunner {
       );
     }
     failPoint("hands.call.before_provision");
-    const request = await this.#arrive(call);
-    if (request === undefined) return { type: "files_gone" };
     const lease = await this.#options.keeper.acquire({ ...request, holder: call.sessionId }, stop);
     try {
       await this.#options.notes.filled(call.handId);

@@ -2,7 +2,7 @@ import type { Blobs } from "../../core/ports/blobs.ts";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
-import type { HandCall, OutputFile } from "../../core/ports/hands.ts";
+import type { HandCall, HandOfSession, OutputFile } from "../../core/ports/hands.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
@@ -102,13 +102,15 @@ export class CallService implements HandsService {
     this.#options.ledger.settle(handId, to);
   }
 
-  async collectOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[] | undefined> {
+  async collectOutputs(hand: HandOfSession): Promise<readonly OutputFile[] | undefined> {
+    if (!this.#options.notes.isOf(hand)) return [];
     const isCollected = await this.#options.runner.collectAnew(hand);
     return isCollected ? this.outputsOf(hand.handId) : undefined;
   }
 
-  async lookAtOutputs(hand: ProvisionRequest): Promise<readonly OutputFile[]> {
-    const { clock, collector, keeper } = this.#options;
+  async lookAtOutputs(hand: HandOfSession): Promise<readonly OutputFile[]> {
+    const { clock, collector, keeper, notes } = this.#options;
+    if (!notes.isOf(hand)) return [];
     const sandbox = keeper.live(hand.handId);
     if (sandbox !== undefined) {
       using deadline = new Deadline(clock, LOOK_MS);

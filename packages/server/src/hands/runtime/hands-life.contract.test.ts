@@ -5,6 +5,7 @@ import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { bootId } from "../../core/sandboxes/boot-id.ts";
 import { acquireFileLock } from "../../lib/file-lock.ts";
 import { makeCall } from "../fake/make-call.ts";
 import type { MarkingHandsOptions } from "../fake/marking-hands-main.ts";
@@ -149,7 +150,10 @@ test("speaks only to those who have its token and its protocol", async () => {
     400,
     "invalid",
   ]);
-  expect(await ask("/v1/calls/sevt_1", put(makeCall()))).toEqual([409, "stale_boot"]);
+  expect(await ask("/v1/calls/sevt_1", put(makeCall()))).toEqual([409, "foreign_boot"]);
+  const { installation_id } = JSON.parse(await readFile(handsFilePath(dataDir), "utf8"));
+  const earlier = makeCall({ handsBoot: bootId("boot_0", installation_id) });
+  expect(await ask("/v1/calls/sevt_1", put(earlier))).toEqual([409, "stale_boot"]);
   expect(await ask("/v1/calls/sevt_1", { method: "PUT", body: "{" })).toEqual([400, "invalid"]);
 });
 

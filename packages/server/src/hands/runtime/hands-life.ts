@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Blobs } from "../../core/ports/blobs.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { SandboxProvider } from "../../core/ports/sandbox.ts";
+import { bootId } from "../../core/sandboxes/boot-id.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { acquireFileLock, type FileLock } from "../../lib/file-lock.ts";
 import { newId } from "../../lib/new-id.ts";
@@ -154,7 +155,7 @@ async function runWithLock(options: HandsLifeOptions, lock: FileLock): Promise<v
   const { provider, clock, report } = adapters;
   await provider.reap();
   failPoint("hands.start.after_reap");
-  const boot = newId("boot");
+  const boot = bootId(newId("boot"), installation);
   const token = randomBytes(32).toString("base64url");
   const stop = new AbortController();
   const parts = await assemble(options, adapters, {
@@ -306,7 +307,7 @@ async function openFiles(
   const outbox = await CheckpointOutbox.open({ folder, report }, blobs);
   const checkpoints = new CheckpointKeeper({
     ...{ ...rest, notes, outbox, blobs, clock, report },
-    isBusy: (handId) => journal.isBusy(handId),
+    isBusy: (handId, line) => journal.isBusy(handId, line),
     freeDiskBytes: async () => {
       const { bavail, bsize } = await statfs(dataDir);
       return bavail * bsize;
