@@ -2,7 +2,7 @@ import { toFile } from "@anthropic-ai/sdk";
 import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
 import { Conversation, resultsOf } from "./support/conversation.ts";
-import { handsPid } from "./support/host.ts";
+import { handsPid, isAlive } from "./support/host.ts";
 import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
@@ -186,6 +186,33 @@ test("outputs are had while the command runs, and after its hands are killed", a
   expect(after.map(({ filename }) => filename).toSorted()).toEqual(["busy.txt", "early.txt"]);
   const busy = after.find(({ filename }) => filename === "busy.txt");
   expect(await contentOf(busy?.id)).toMatch(/^(\d+\n)?$/);
+});
+
+test("an output that was deleted stays so until its content changes, whatever dies in between", async () => {
+  const { files } = world().client.beta;
+  const talk = await Conversation.open(world());
+  const turn = async (turns: number, command: string) => {
+    await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
+    await talk.afterTurns(turns);
+  };
+  await turn(1, `cd ${OUTPUTS}; printf first > deleted.txt; printf other > kept.txt`);
+  const listed = await outputsOf(talk.id, 2);
+  const deleted = listed.find(({ filename }) => filename === "deleted.txt");
+  await files.delete(deleted?.id ?? "");
+  const pid = handsPid(world()) ?? 0;
+  process.kill(pid, "SIGKILL");
+  await until("the hands to be gone", () => !isAlive(pid) || undefined);
+  await turn(
+    2,
+    `cat ${OUTPUTS}/deleted.txt; touch ${OUTPUTS}/*; printf third > ${OUTPUTS}/new.txt`,
+  );
+  const after = await outputsOf(talk.id, 2);
+  expect(after.map(({ filename }) => filename).toSorted()).toEqual(["kept.txt", "new.txt"]);
+  expect(resultsOf(await talk.history()).at(-1)?.text).toBe("first");
+  await turn(3, `printf again > ${OUTPUTS}/deleted.txt`);
+  const back = (await outputsOf(talk.id, 3)).find(({ filename }) => filename === "deleted.txt");
+  expect(back?.id).not.toBe(deleted?.id);
+  expect(await contentOf(back?.id)).toBe("again");
 });
 
 test("what a program in the background leaves is there while the session rests", async () => {

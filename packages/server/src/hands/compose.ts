@@ -12,7 +12,7 @@ import { createEnvelopeBox } from "../vault/envelope-box.ts";
 import { givenKeys } from "../vault/given-keys.ts";
 import { followKeyFile } from "../vault/key-file.ts";
 import { openOutfitted } from "./packages/open-outfitted.ts";
-import type { HandsAdapters } from "./runtime/hands-life.ts";
+import type { HandsAdapters } from "./runtime/hands-parts.ts";
 import type { Report } from "./runtime/report.ts";
 import { openProvider } from "./sandbox/open-provider.ts";
 import { type ConfiguredSearch, openWebSearch } from "./search/open-web-search.ts";

@@ -176,6 +176,35 @@ test("what was done on an earlier line is none of the hand's, and holds nothing 
   expect(await machine.told()).toMatchObject({ line: 3, call_ids: [`sevt_${calls}`] });
 });
 
+test("outputs that are committed are not given again, though their sandbox, its files or these hands were gone", async () => {
+  const blobs = await folder();
+  let machine = await startMachine(blobs, { cacheBytesMax: 0 });
+  const recipe = makeCall().recipe;
+  const hand = { workspaceId: "wrkspc_1", handId: "hand_1", recipe, line: 1 };
+  const given = async () => {
+    const outputs = await machine.hands.collectOutputs(hand, NEVER);
+    await machine.hands.settleOutputs("hand_1", outputs);
+    return outputs.map(({ path }) => path);
+  };
+  const write = "cd /mnt/session/outputs && echo one > kept.txt && echo one > changed.txt";
+  expect(await machine.run(write)).toMatchObject({ type: "result" });
+  expect(await given()).toEqual(expect.arrayContaining(["kept.txt", "changed.txt"]));
+  const report = await machine.told();
+  await machine.hands.acknowledge(report);
+  // From here its files come out of what was kept of them.
+  await expect.poll(() => machine.reported).toContain("files_evicted");
+  expect(existsSync(join(machine.dataDir, "hands/hand_1/workspace"))).toBe(false);
+  expect(await given()).toEqual([]);
+  await machine.stop();
+  machine = await startMachine(blobs, { checkpointBytesMax: 0 }, machine.dataDir);
+  expect(await given()).toEqual([]);
+  const change = "cd /mnt/session/outputs && touch kept.txt && echo two > changed.txt";
+  await machine.run(change, ahead(1));
+  expect(await given()).toEqual(["changed.txt"]);
+  await machine.hands.dispose("hand_1");
+  expect(readdirSync(join(machine.dataDir, "hand-outputs"))).toEqual([]);
+});
+
 test("what is more than is kept stays here, and that is told", async () => {
   const blobs = await folder();
   const machine = await startMachine(blobs, { checkpointBytesMax: 1_000_000, cacheBytesMax: 0 });

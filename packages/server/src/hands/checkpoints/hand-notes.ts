@@ -34,6 +34,11 @@ export interface KnownHand {
 
 const HAND_ID = /^[A-Za-z0-9_-]{1,128}$/;
 
+/** One that may be a file's name. */
+export function isHandId(handId: string): boolean {
+  return HAND_ID.test(handId);
+}
+
 /** Which files of which hand are on this disk. */
 export class HandNotes {
   readonly #options: HandNotesOptions;
@@ -71,7 +76,7 @@ export class HandNotes {
   async arrive(call: HandCall): Promise<ProvisionRequest | undefined> {
     const { handId, callId, files } = call;
     if (files === undefined) return this.requestOf(call);
-    if (!HAND_ID.test(handId)) throw new Error(`${JSON.stringify(handId)} is not the id of a hand`);
+    if (!isHandId(handId)) throw new Error(`${JSON.stringify(handId)} is not the id of a hand`);
     return await this.#inTurn(handId, async () => {
       if (!(await this.#begin(handId, files))) return undefined;
       const before = this.#known.get(handId)?.note;

@@ -5,7 +5,8 @@ import { armFailPoint, type FailPointPlan } from "../../lib/fail-point.ts";
 import { systemClock } from "../../lib/system-clock.ts";
 import { HANDS_RUNNING_EXIT_CODE } from "../protocol/hands-file.ts";
 import type { RunTool } from "../runtime/call-runner.ts";
-import { HandsRunningError, type HandsTimes, liveAsHands } from "../runtime/hands-life.ts";
+import { HandsRunningError, liveAsHands } from "../runtime/hands-life.ts";
+import type { HandsTimes } from "../runtime/hands-limits.ts";
 import { ScriptedProvider } from "./scripted-provider.ts";
 
 /** What a test says to the process, as JSON in its one argument. */

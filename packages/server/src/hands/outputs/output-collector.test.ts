@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { MemoryBlobs } from "../../store/memory-blobs.ts";
 import { ScriptedSandbox } from "../fake/scripted-provider.ts";
-import {
-  type CollectOptions,
-  OUTPUTS_FOLDER,
-  OutputCollector,
-  type OutputLimits,
-} from "./output-collector.ts";
+import { testCommittedOutputs } from "../fake/test-committed-outputs.ts";
+import { type CollectOptions, OutputCollector, type OutputLimits } from "./output-collector.ts";
+import { OUTPUTS_FOLDER } from "./output-file.ts";
 import { OutputLedger } from "./output-ledger.ts";
 
 const HAND = { workspaceId: "wrkspc_1", handId: "hand_1" };
@@ -123,13 +122,103 @@ test("stops at an aborted signal and goes on next time", async () => {
   expect(await world.collect()).toEqual(["a: a"]);
 });
 
-test("takes everything again for a hand it was told to forget", async () => {
-  const world = open();
-  world.sandbox.put(`${OUTPUTS_FOLDER}/a`, "a");
-  await world.collect();
-  world.collector.forget(HAND.handId);
-  expect(await world.collect()).toEqual(["a: a"]);
+test("takes again what was not committed of a hand it was told to forget", async () => {
+  const { collector, sandbox, ledger, put } = open();
+  const collect = () => collector.collect(sandbox, HAND, never());
+  put("a", "a");
+  expect(await collect()).toEqual({ files: 1, bytes: 1 });
+  collector.forget(HAND.handId);
+  expect(ledger.waiting(HAND.handId)).toEqual([]);
+  expect(await collect()).toEqual({ files: 1, bytes: 1 });
 });
+
+test("what is committed is not taken again before its content changes, whoever looks", async () => {
+  const { collect, put, start, collector, blobs } = open();
+  put("kept", "same");
+  put("changed", "old!");
+  expect(await collect()).toEqual(["kept: same", "changed: old!"]);
+  const sha256 = sha256Of("same");
+  expect(await storedIn(blobs)).toContain(sha256);
+  await blobs.delete(HAND.workspaceId, sha256);
+  // As files that were written again, and as those of a sandbox that came back from elsewhere.
+  for (const name of ["kept", "changed"]) put(name, name === "kept" ? "same" : "new!");
+  collector.forget(HAND.handId);
+  expect(await collect()).toEqual(["changed: new!"]);
+  put("kept", "same");
+  const next = start(1);
+  expect(await next.collect()).toEqual([]);
+  expect(await storedIn(blobs)).not.toContain(sha256);
+  put("kept", "else");
+  expect(await next.collect()).toEqual(["kept: else"]);
+  put("kept", "same");
+  expect(await start(1).collect()).toEqual(["kept: same"]);
+});
+
+test("what has left the folder is new when it comes back", async () => {
+  const { collect, put, sandbox, start } = open();
+  put("a", "a");
+  await collect();
+  sandbox.files.clear();
+  expect(await collect()).toEqual([]);
+  put("a", "a");
+  expect(await start(1).collect()).toEqual(["a: a"]);
+});
+
+test("of files that began anew nothing is taken for committed, nor where nobody keeps account", async () => {
+  const { collect, put, start } = open();
+  put("a", "a");
+  await collect();
+  expect(await start(1).collect()).toEqual([]);
+  expect(await start(2).collect()).toEqual(["a: a"]);
+  expect(await start().collect()).toEqual(["a: a"]);
+  expect(await start().collect()).toEqual(["a: a"]);
+});
+
+test("what goes back to what was committed is taken while anything else may still be", async () => {
+  const { collector, ledger, sandbox, put, collect } = open();
+  const shown = () => ledger.waiting(HAND.handId).map(({ sha256 }) => sha256);
+  put("a", "one");
+  await collect();
+  put("a", "two");
+  await collector.collect(sandbox, HAND, never());
+  const [two] = shown();
+  put("a", "one");
+  await collector.collect(sandbox, HAND, never());
+  expect(shown()).toEqual([sha256Of("one")]);
+  expect(two).toBe(sha256Of("two"));
+});
+
+test("a commit that comes late is not taken for one of what is there by now", async () => {
+  const { collector, ledger, sandbox, put, start } = open();
+  put("a", "one");
+  await collector.collect(sandbox, HAND, never());
+  const [one] = ledger.waiting(HAND.handId);
+  put("a", "two");
+  await collector.collect(sandbox, HAND, never());
+  await collector.settle(HAND.handId, one?.found ?? 0);
+  expect(await start(1).collect()).toEqual(["a: two"]);
+});
+
+test("a note that cannot be read is told of, and everything is taken again", async () => {
+  const { collect, put, start, folder, reports, committed } = open();
+  put("a", "a");
+  await collect();
+  writeFileSync(join(folder, `${HAND.handId}.json`), "{");
+  expect(await start(1).collect()).toEqual(["a: a"]);
+  expect(reports).toEqual(["committed_outputs_unreadable"]);
+  await committed.dispose(HAND.handId);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+function sha256Of(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+async function storedIn(blobs: MemoryBlobs): Promise<string[]> {
+  const all: string[] = [];
+  for await (const { sha256 } of blobs.list(Number.POSITIVE_INFINITY)) all.push(sha256);
+  return all;
+}
 
 test("takes what is settled once two looks found it the same", async () => {
   const world = open();
@@ -200,25 +289,32 @@ function open(limits: Partial<OutputLimits> = {}) {
   const blobs = new MemoryBlobs();
   const sandbox = new ScriptedSandbox(HAND.handId);
   const reports: string[] = [];
-  const ledger = new OutputLedger(0);
   const report = (event: string) => reports.push(event);
-  const collector = new OutputCollector({ blobs, ledger, limits, report });
-  /** What was taken, each as its path and content. */
-  const collect = async (signal = never(), options: CollectOptions = {}) => {
-    await collector.collect(sandbox, HAND, signal, options);
-    const files = ledger.waiting(HAND.handId);
-    ledger.settle(HAND.handId, Number.POSITIVE_INFINITY);
-    return await Promise.all(
-      files.map(async ({ path, sha256 }) => {
-        const chunks: Uint8Array[] = [];
-        for await (const chunk of (await blobs.get(HAND.workspaceId, sha256)) ?? []) {
-          chunks.push(chunk);
-        }
-        return `${path}: ${Buffer.concat(chunks).toString()}`;
-      }),
-    );
+  const { folder, reopen } = testCommittedOutputs(report);
+  /** As another process that finds what those before it have noted. */
+  const start = (line?: number) => {
+    const ledger = new OutputLedger(0);
+    const committed = reopen(() => line);
+    const collector = new OutputCollector({ blobs, ledger, committed, limits, report });
+    /** What was taken, each as its path and content, and is committed then. */
+    const collect = async (signal = never(), options: CollectOptions = {}) => {
+      await collector.collect(sandbox, HAND, signal, options);
+      const files = ledger.waiting(HAND.handId);
+      await collector.settle(HAND.handId, Number.POSITIVE_INFINITY);
+      return await Promise.all(
+        files.map(async ({ path, sha256 }) => {
+          const chunks: Uint8Array[] = [];
+          for await (const chunk of (await blobs.get(HAND.workspaceId, sha256)) ?? []) {
+            chunks.push(chunk);
+          }
+          return `${path}: ${Buffer.concat(chunks).toString()}`;
+        }),
+      );
+    };
+    return { ledger, committed, collector, collect };
   };
-  return { blobs, sandbox, reports, ledger, collector, collect };
+  const put = (name: string, text: string) => sandbox.put(`${OUTPUTS_FOLDER}/${name}`, text);
+  return { blobs, sandbox, reports, folder, put, start, ...start(1) };
 }
 
 function never(): AbortSignal {

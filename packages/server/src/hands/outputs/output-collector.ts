@@ -1,10 +1,11 @@
+import { createHash } from "node:crypto";
 import type { Blobs } from "../../core/ports/blobs.ts";
 import { type FileStat, type Sandbox, SandboxGoneError } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { Report } from "../runtime/report.ts";
+import type { CommittedOutput, CommittedOutputs } from "./committed-outputs.ts";
+import { contentOf, isPlainPath, OUTPUTS_FOLDER, pathBelow } from "./output-file.ts";
 import type { OutputLedger } from "./output-ledger.ts";
-
-export const OUTPUTS_FOLDER = "/mnt/session/outputs";
 
 export interface OutputLimits {
   /** Files looked at below the folder; those beyond are not collected. */
@@ -24,12 +25,12 @@ export const OUTPUT_LIMITS: OutputLimits = {
   pathBytes: 1_024,
 };
 
-const CHUNK_BYTES = 1024 * 1024;
-
 export interface OutputCollectorOptions {
   readonly blobs: Blobs;
   /** Where what was taken waits to be committed. */
   readonly ledger: OutputLedger;
+  /** What of it was committed. */
+  readonly committed: CommittedOutputs;
   readonly report: Report;
   readonly limits?: Partial<OutputLimits>;
 }
@@ -44,6 +45,13 @@ export interface Collected {
   readonly bytes: number;
 }
 
+/** As it was when it was taken, or found to be what is committed. */
+interface KnownFile {
+  readonly version: string;
+  /** Its place in the ledger; undefined for what did not have to be taken. */
+  readonly found: number | undefined;
+}
+
 export interface CollectOptions {
   /** Only files that are as they were at the look before: while a command runs it may be writing them. */
   readonly onlySettled?: boolean;
@@ -52,17 +60,18 @@ export interface CollectOptions {
 }
 
 /**
- * Takes the files that an agent left for its user out of the sandbox and into the blob store. What
- * was taken is remembered for the life of this process only: after a restart every file is taken
- * once more, which stores nothing twice, because blobs are named by their content.
+ * Takes the files that an agent left for its user out of the sandbox and into the blob store, each until it is
+ * committed. Then it is left alone until its content changes, also by later processes, because its user
+ * may have deleted it.
  */
 export class OutputCollector {
   readonly #blobs: Blobs;
   readonly #ledger: OutputLedger;
+  readonly #committed: CommittedOutputs;
   readonly #report: Report;
   readonly #limits: OutputLimits;
-  /** The version in which each path was taken, by hand. */
-  readonly #taken = new Map<string, ReadonlyMap<string, string>>();
+  /** What was taken or found as committed of each path, by hand. */
+  readonly #known = new Map<string, ReadonlyMap<string, KnownFile>>();
   /** The version in which each path was seen last and not taken, by hand. */
   readonly #seen = new Map<string, ReadonlyMap<string, string>>();
   /** One collection a hand at a time, so that calls that end together do not take a file twice. */
@@ -71,6 +80,7 @@ export class OutputCollector {
   constructor(options: OutputCollectorOptions) {
     this.#blobs = options.blobs;
     this.#ledger = options.ledger;
+    this.#committed = options.committed;
     this.#report = options.report;
     this.#limits = { ...OUTPUT_LIMITS, ...options.limits };
   }
@@ -96,9 +106,19 @@ export class OutputCollector {
     }
   }
 
-  /** The hand is gone. */
+  /** What waits up to this place is committed. Durable when it resolves; rejects where it cannot be. */
+  async settle(handId: string, to: number): Promise<void> {
+    const files = this.#known.get(handId);
+    const committed = this.#ledger.settle(handId, to).flatMap(({ found, ...output }) => {
+      const file = files?.get(`${OUTPUTS_FOLDER}/${output.path}`);
+      return file?.found === found ? [{ ...output, version: file.version }] : [];
+    });
+    await this.#committed.put(handId, committed);
+  }
+
+  /** The hand's files are gone from here; what was committed of them holds should they come back. */
   forget(handId: string): void {
-    this.#taken.delete(handId);
+    this.#known.delete(handId);
     this.#seen.delete(handId);
     this.#ledger.forget(handId);
   }
@@ -117,37 +137,46 @@ export class OutputCollector {
     const taken = { files: 0, bytes: 0 };
     try {
       const files = await this.#list(sandbox, hand);
-      const versions = this.#versionsOf(handId, files);
+      const known = this.#knownOf(handId, files);
       const seen = this.#seen.get(handId);
       this.#seen.set(handId, new Map(files.map(({ path, version }) => [path, version])));
+      const foundAgain: CommittedOutput[] = [];
       const bytesMax = Math.min(this.#limits.callBytes, room.bytes);
-      for (const file of files) {
+      const isDue = ({ path, version }: FileStat) =>
+        known.get(path)?.version !== version && (!onlySettled || seen?.get(path) === version);
+      for (const file of files.filter(isDue)) {
         if (signal.aborted || taken.files === room.files) break;
-        const fits = taken.bytes + file.size_bytes <= bytesMax;
-        const isDue = fits && versions.get(file.path) !== file.version;
-        if (!isDue || (onlySettled && seen?.get(file.path) !== file.version)) continue;
+        if (taken.bytes + file.size_bytes > bytesMax) continue;
+        const same = await this.#findCommitted(sandbox, hand, file, signal);
+        if (same !== undefined) {
+          known.set(file.path, { version: file.version, found: undefined });
+          foundAgain.push(same);
+          continue;
+        }
         if (!this.#hasPlace(hand)) break;
-        if (!(await this.#take(sandbox, hand, file, signal))) continue;
+        const found = await this.#take(sandbox, hand, file, signal);
+        if (found === undefined) continue;
         taken.files += 1;
         taken.bytes += file.size_bytes;
-        versions.set(file.path, file.version);
+        known.set(file.path, { version: file.version, found });
       }
+      await this.#committed.put(handId, foundAgain);
     } catch (error) {
       this.#report("outputs_not_collected", { hand_id: handId, error });
     }
     return taken;
   }
 
-  /** What was taken of the files that are still there: only that is remembered, which bounds the memory. */
-  #versionsOf(handId: string, files: readonly FileStat[]): Map<string, string> {
-    const taken = this.#taken.get(handId);
-    const versions = new Map<string, string>();
+  /** What is known of the files that are still there: only that is remembered, which bounds the memory. */
+  #knownOf(handId: string, files: readonly FileStat[]): Map<string, KnownFile> {
+    const before = this.#known.get(handId);
+    const known = new Map<string, KnownFile>();
     for (const { path } of files) {
-      const version = taken?.get(path);
-      if (version !== undefined) versions.set(path, version);
+      const file = before?.get(path);
+      if (file !== undefined) known.set(path, file);
     }
-    this.#taken.set(handId, versions);
-    return versions;
+    this.#known.set(handId, known);
+    return known;
   }
 
   /** Where no server commits anything for long, names that come and go must not fill the memory. */
@@ -162,7 +191,11 @@ export class OutputCollector {
     if (all.length >= this.#limits.files) {
       this.#report("outputs_too_many", { hand_id: hand.handId, limit: this.#limits.files });
     }
-    return all.filter((file) => file.type === "file" && this.#isAcceptable(file, hand));
+    const files = all.filter((file) => file.type === "file" && this.#isAcceptable(file, hand));
+    if (all.length < this.#limits.files) {
+      await this.#committed.keepOnly(hand.handId, new Set(files.map(pathBelow)));
+    }
+    return files;
   }
 
   #isAcceptable(file: FileStat, hand: HandOfOutputs): boolean {
@@ -173,58 +206,55 @@ export class OutputCollector {
     return false;
   }
 
+  /**
+   * What was committed of the path, if that is what is there now. It is read only where something wrote it or put it
+   * there anew, as the files of a sandbox that came back.
+   */
+  async #findCommitted(
+    sandbox: Sandbox,
+    { handId }: HandOfOutputs,
+    file: FileStat,
+    signal: AbortSignal,
+  ): Promise<CommittedOutput | undefined> {
+    const path = pathBelow(file);
+    const output = this.#committed.find(handId, path);
+    // Of what waits meanwhile nobody knows yet whether it will be committed after that.
+    if (output?.size_bytes !== file.size_bytes || this.#ledger.isWaiting(handId, path)) {
+      return undefined;
+    }
+    const { version } = file;
+    if (output.version === version) return output;
+    try {
+      const hash = createHash("sha256");
+      for await (const chunk of contentOf(sandbox, file, signal)) hash.update(chunk);
+      return hash.digest("hex") === output.sha256 ? { ...output, version } : undefined;
+    } catch (error) {
+      if (error instanceof SandboxGoneError) throw error;
+      // It is being written, as taking it will find out.
+      return undefined;
+    }
+  }
+
+  /** Its place; undefined if it could not be taken. */
+
   async #take(
     sandbox: Sandbox,
     hand: HandOfOutputs,
     file: FileStat,
     signal: AbortSignal,
-  ): Promise<boolean> {
+  ): Promise<number | undefined> {
+    const path = pathBelow(file);
     try {
+      // Before anybody can commit what comes after it.
+      await this.#committed.remove(hand.handId, path);
       failPoint("hands.output.before_upload");
       const blob = await this.#blobs.put(hand.workspaceId, contentOf(sandbox, file, signal));
       failPoint("hands.output.after_upload");
-      const path = file.path.slice(OUTPUTS_FOLDER.length + 1);
-      this.#ledger.add(hand.handId, { path, ...blob });
-      return true;
+      return this.#ledger.add(hand.handId, { path, ...blob }).found;
     } catch (error) {
       if (error instanceof SandboxGoneError) throw error;
       this.#report("output_not_taken", { hand_id: hand.handId, path: file.path, error });
-      return false;
+      return undefined;
     }
   }
-}
-
-/**
- * The file's bytes as of its `version`. Throws at the end if it was written meanwhile, so that the
- * store never shows a mixture of two states.
- */
-async function* contentOf(
-  sandbox: Sandbox,
-  file: FileStat,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  let offset = 0;
-  while (offset < file.size_bytes) {
-    signal.throwIfAborted();
-    const limit = Math.min(CHUNK_BYTES, file.size_bytes - offset);
-    const { bytes } = await sandbox.read(file.path, { offset, limit });
-    // What the inside answers is not trusted: an empty or oversized answer would never end.
-    if (bytes.byteLength === 0 || bytes.byteLength > limit) throw changed(file);
-    offset += bytes.byteLength;
-    yield bytes;
-  }
-  const after = await sandbox.stat(file.path);
-  if (after?.version !== file.version) throw changed(file);
-}
-
-function changed(file: FileStat): Error {
-  return new Error(`${file.path} changed while it was read`);
-}
-
-/** Below the folder, normalised, and text that can be shown: the inside may answer anything. */
-function isPlainPath(path: string): boolean {
-  if (!path.startsWith(`${OUTPUTS_FOLDER}/`) || !path.isWellFormed()) return false;
-  if (/\p{Cc}/u.test(path)) return false;
-  const segments = path.slice(OUTPUTS_FOLDER.length + 1).split("/");
-  return segments.every((segment) => !["", ".", ".."].includes(segment));
 }

@@ -2,7 +2,7 @@ import type { OutputFile } from "../../core/ports/hands.ts";
 
 /**
  * The outputs that were taken and that no server has committed yet, by hand: what is given to whoever
- * asks next. It ends with this process, and so does the memory of what was taken.
+ * asks next. It ends with this process: what is not settled is taken again.
  */
 export class OutputLedger {
   readonly #waiting = new Map<string, Map<string, OutputFile>>();
@@ -14,15 +14,21 @@ export class OutputLedger {
     this.#last = nowMs;
   }
 
-  /** In the place of what waits under the same path. */
-  add(handId: string, file: Omit<OutputFile, "found">): void {
+  /** In the place of what waits under the same path; gives it with its own place. */
+  add(handId: string, file: Omit<OutputFile, "found">): OutputFile {
     const files = this.#waiting.get(handId) ?? new Map<string, OutputFile>();
     this.#waiting.set(handId, files);
     this.#last += 1;
     // Deleted first, so that a map's order is that of the places.
     files.delete(file.path);
-    files.set(file.path, { ...file, found: this.#last });
+    const added = { ...file, found: this.#last };
+    files.set(file.path, added);
     for (const listener of this.#listeners.get(handId) ?? []) listener();
+    return added;
+  }
+
+  isWaiting(handId: string, path: string): boolean {
+    return this.#waiting.get(handId)?.has(path) ?? false;
   }
 
   /** How many paths wait. */
@@ -35,11 +41,13 @@ export class OutputLedger {
     return [...(this.#waiting.get(handId)?.values() ?? [])].filter(({ found }) => found > after);
   }
 
-  /** What waits up to this place is committed. */
-  settle(handId: string, to: number): void {
+  /** What waits up to this place is committed; gives it. */
+  settle(handId: string, to: number): readonly OutputFile[] {
     const files = this.#waiting.get(handId);
-    for (const { path, found } of files?.values() ?? []) if (found <= to) files?.delete(path);
+    const settled = [...(files?.values() ?? [])].filter(({ found }) => found <= to);
+    for (const { path } of settled) files?.delete(path);
     if (files?.size === 0) this.#waiting.delete(handId);
+    return settled;
   }
 
   /** Calls back whenever something is added; the returned function takes that back. */

@@ -39,7 +39,7 @@ export interface HandsService {
   ): Promise<void>;
   /** What waits to be committed, of places after the given one. */
   outputsOf(handId: string, after?: number): readonly OutputFile[];
-  settleOutputs(handId: string, to: number): void;
+  settleOutputs(handId: string, to: number): Promise<void>;
   /** Undefined if no sandbox can be had to look for them. */
   collectOutputs(hand: HandOfSession): Promise<readonly OutputFile[] | undefined>;
   /** Looks for them in a sandbox that lives, if there is one, for some seconds. */
@@ -284,8 +284,8 @@ export class HandsServer {
     return refuse(503, "unavailable", "no sandbox can be had to look for outputs");
   }
 
-  #settleOutputs(url: URL, handId: string): Answer {
-    this.#service.settleOutputs(handId, numberOf(url, "to"));
+  async #settleOutputs(url: URL, handId: string): Promise<Answer> {
+    await this.#service.settleOutputs(handId, numberOf(url, "to"));
     return { status: 204 };
   }
 

@@ -6,8 +6,10 @@ import { HandNotes } from "../checkpoints/hand-notes.ts";
 import { makeCall } from "../fake/make-call.ts";
 import { ManualClock } from "../fake/manual-clock.ts";
 import { ScriptedProvider } from "../fake/scripted-provider.ts";
+import { testCommittedOutputs } from "../fake/test-committed-outputs.ts";
 import { CallRecord } from "../journal/call-record.ts";
-import { OUTPUTS_FOLDER, OutputCollector } from "../outputs/output-collector.ts";
+import { OutputCollector } from "../outputs/output-collector.ts";
+import { OUTPUTS_FOLDER } from "../outputs/output-file.ts";
 import { OutputLedger } from "../outputs/output-ledger.ts";
 import { OutputWatch } from "../outputs/output-watch.ts";
 import { CallRunner, type RunOutside, type RunTool } from "./call-runner.ts";
@@ -272,7 +274,10 @@ function open(runTool: RunTool, outsideRun?: RunOutside) {
     idleMs: 60_000,
   });
   const ledger = new OutputLedger(0);
-  const collector = new OutputCollector({ blobs: new MemoryBlobs(), ledger, report });
+  const collector = new OutputCollector({
+    ...{ blobs: new MemoryBlobs(), ledger, report },
+    committed: testCommittedOutputs().reopen(),
+  });
   const watch = new OutputWatch({ collector, clock });
   const notes = new HandNotes({
     ...{ handsFolder: "/no/hands/here", clock, report },

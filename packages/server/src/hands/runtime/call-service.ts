@@ -13,6 +13,7 @@ import { CheckpointError, takeCheckpoint } from "../checkpoints/take-checkpoint.
 import type { Admission, CallJournal } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { HandMemories } from "../memory/hand-memories.ts";
+import type { CommittedOutputs } from "../outputs/committed-outputs.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
 import type { OutputLedger } from "../outputs/output-ledger.ts";
 import type { HandsService } from "../protocol/hands-server.ts";
@@ -35,6 +36,7 @@ export interface CallServiceOptions {
   readonly checkpoints: CheckpointKeeper;
   readonly collector: OutputCollector;
   readonly ledger: OutputLedger;
+  readonly committed: Pick<CommittedOutputs, "dispose">;
   readonly blobs: Pick<Blobs, "put">;
   readonly memory: Pick<HandMemories, "offer" | "forget">;
   readonly clock: Clock;
@@ -98,8 +100,8 @@ export class CallService implements HandsService {
     return this.#options.ledger.waiting(handId, after);
   }
 
-  settleOutputs(handId: string, to: number): void {
-    this.#options.ledger.settle(handId, to);
+  async settleOutputs(handId: string, to: number): Promise<void> {
+    await this.#options.collector.settle(handId, to);
   }
 
   async collectOutputs(hand: HandOfSession): Promise<readonly OutputFile[] | undefined> {
@@ -138,6 +140,7 @@ export class CallService implements HandsService {
     await keeper.dispose(handId);
     notes.forget(handId);
     collector.forget(handId);
+    await this.#options.committed.dispose(handId);
     this.#options.memory.forget(handId);
     failPoint("hands.dispose.after_close");
   }

@@ -1,0 +1,182 @@
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import type { Blobs } from "../../core/ports/blobs.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { SandboxProvider } from "../../core/ports/sandbox.ts";
+import {
+  CheckpointKeeper,
+  type CheckpointKeeperOptions,
+} from "../checkpoints/checkpoint-keeper.ts";
+import { CheckpointOutbox } from "../checkpoints/checkpoint-outbox.ts";
+import { HandNotes } from "../checkpoints/hand-notes.ts";
+import { CallJournal } from "../journal/call-journal.ts";
+import { HandMemories } from "../memory/hand-memories.ts";
+import { CommittedOutputs, type LineOf } from "../outputs/committed-outputs.ts";
+import { OutputCollector } from "../outputs/output-collector.ts";
+import { OutputLedger } from "../outputs/output-ledger.ts";
+import { OutputWatch } from "../outputs/output-watch.ts";
+import { CLONE_LIMITS } from "../repositories/clone-repository.ts";
+import {
+  RepositoryKeeper,
+  type RepositoryKeeperOptions,
+} from "../repositories/repository-keeper.ts";
+import { HandFolder, handsFolderOf } from "../sandbox/local/hand-folder.ts";
+import { CallRunner, type RunOutside, type RunTool } from "./call-runner.ts";
+import { CallService } from "./call-service.ts";
+import { type HandsTimes, KEEPING, type Keeping, SANDBOXES_MAX } from "./hands-limits.ts";
+import type { Report } from "./report.ts";
+import { SandboxKeeper } from "./sandbox-keeper.ts";
+
+/** What acts, made by the composition root. */
+export interface HandsAdapters {
+  readonly provider: SandboxProvider;
+  readonly blobs: Blobs;
+  readonly runTool: RunTool;
+  /** By name, the tools for which no sandbox is made; none unless given. */
+  readonly outside?: ReadonlyMap<string, RunOutside>;
+  /** How repositories are cloned; unless given, none is. */
+  readonly repositories?: Pick<RepositoryKeeperOptions, "upstream" | "secretBox">;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+export interface HandsPartsOptions {
+  readonly dataDir: string;
+  readonly sandboxesMax?: number;
+  /** What is kept of idle hands; see `CheckpointKeeper`. */
+  readonly keeping?: Partial<Keeping>;
+  /** For the fault campaign: a repeated call runs again. */
+  readonly unsafeForgetCalls?: boolean;
+}
+
+/** All that a hands process is made of, but for how it is found. */
+export interface HandsParts {
+  readonly service: CallService;
+  readonly keeper: SandboxKeeper;
+  readonly checkpoints: CheckpointKeeper;
+  readonly keeping: Keeping;
+}
+
+export interface HandsIdentity {
+  readonly times: HandsTimes;
+  readonly boot: string;
+  readonly installationId: string;
+  readonly onStopRequest: () => void;
+}
+
+export async function assembleHands(
+  options: HandsPartsOptions,
+  adapters: HandsAdapters,
+  { times, boot, installationId, onStopRequest }: HandsIdentity,
+): Promise<HandsParts> {
+  const { provider, blobs, runTool, outside = new Map(), clock, report } = adapters;
+  const keeper = new SandboxKeeper({
+    provider,
+    clock,
+    report,
+    sandboxesMax: options.sandboxesMax ?? SANDBOXES_MAX,
+    provisionDeadlineMs: times.provisionMs,
+    installDeadlineMs: times.installMs,
+    idleMs: times.sandboxIdleMs,
+  });
+  const { watch, ...outputs } = openOutputs(adapters, {
+    ...{ dataDir: options.dataDir, lookMs: times.outputLookMs },
+    lineOf: (handId) => files.notes.find(handId)?.note.line,
+  });
+  const { collector } = outputs;
+  const repositories =
+    adapters.repositories &&
+    new RepositoryKeeper({
+      ...adapters.repositories,
+      ...{ provider, clock, report, limits: CLONE_LIMITS },
+    });
+  const memory = new HandMemories({
+    handFolder: (handId) => new HandFolder(handsFolderOf(options.dataDir), handId).path,
+    report,
+  });
+  const discard = async (handId: string) => {
+    await repositories?.dispose(handId);
+    await keeper.dispose(handId);
+    collector.forget(handId);
+    memory.forget(handId);
+  };
+  const journal = new CallJournal({
+    boot,
+    unsafeForgetCalls: options.unsafeForgetCalls ?? false,
+  });
+  const keeping = { ...KEEPING, ...options.keeping };
+  const files = await openFiles(adapters, {
+    ...{ keeper, journal, discard, installationId, dataDir: options.dataDir },
+    limits: { ...keeping, idleMs: times.sandboxIdleMs },
+  });
+  const tools = {
+    memory,
+    runTool,
+    outside,
+    notes: files.notes,
+    prepare: repositories?.prepare.bind(repositories),
+  };
+  const runner = new CallRunner({
+    keeper,
+    collector,
+    watch,
+    ...tools,
+    clock,
+    report,
+    limits: times,
+  });
+  const service = new CallService({
+    journal,
+    runner,
+    keeper,
+    ...files,
+    ...outputs,
+    blobs,
+    memory,
+    clock,
+    report,
+    onStopRequest,
+    onDispose: repositories?.dispose.bind(repositories),
+  });
+  return { service, keeper, checkpoints: files.checkpoints, keeping };
+}
+
+/** What is taken of what sandboxes leave for their users. */
+function openOutputs(
+  { blobs, clock, report }: HandsAdapters,
+  {
+    dataDir,
+    lookMs,
+    lineOf,
+  }: { readonly dataDir: string; readonly lookMs: number; readonly lineOf: LineOf },
+) {
+  const ledger = new OutputLedger(clock.now());
+  const committed = new CommittedOutputs({ folder: join(dataDir, "hand-outputs"), lineOf, report });
+  const collector = new OutputCollector({ blobs, ledger, committed, report });
+  const watch = new OutputWatch({ collector, clock, times: { lookMs } });
+  return { ledger, committed, collector, watch };
+}
+
+/** What is known and kept of the hands' files. */
+async function openFiles(
+  { blobs, clock, report }: HandsAdapters,
+  given: Pick<CheckpointKeeperOptions, "keeper" | "installationId" | "limits"> & {
+    readonly dataDir: string;
+    readonly journal: CallJournal;
+    readonly discard: (handId: string) => Promise<void>;
+  },
+) {
+  const { dataDir, journal, discard, ...rest } = given;
+  const notes = new HandNotes({ handsFolder: join(dataDir, "hands"), clock, report, discard });
+  const folder = join(dataDir, "hand-reports");
+  const outbox = await CheckpointOutbox.open({ folder, report }, blobs);
+  const checkpoints = new CheckpointKeeper({
+    ...{ ...rest, notes, outbox, blobs, clock, report },
+    isBusy: (handId, line) => journal.isBusy(handId, line),
+    freeDiskBytes: async () => {
+      const { bavail, bsize } = await statfs(dataDir);
+      return bavail * bsize;
+    },
+  });
+  return { notes, outbox, checkpoints };
+}
