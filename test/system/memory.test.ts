@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
 import { Conversation, resultsOf } from "./support/conversation.ts";
-import { handsPid, isAlive, OPEN_WORKSPACES, workspaceFile } from "./support/host.ts";
+import { handsPid, isAlive, OPEN_WORKSPACES, sandboxPids, workspaceFile } from "./support/host.ts";
 import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
@@ -157,6 +157,30 @@ test("what a dead server and dead hands leave behind is stored once", async () =
   expect(resultsOf(history).at(-2)?.text).toBe("one\ntwo");
   expect(await versions(store.id)).toEqual([`created /one ${talk.id}`, `created /two ${talk.id}`]);
 });
+
+test.each(["its sandbox", "its hands"])(
+  "what a command wrote before the death of %s is stored with its error",
+  async (victim) => {
+    const store = await newStore({ "/a.md": "alpha\n" });
+    const talk = await Conversation.open(world(), attach({ memory_store_id: store.id }));
+    await talk.say(script(bash("true"), answer("done")));
+    await talk.afterTurns(1);
+    const marker = `written-${names}`;
+    const write = `cd ${store.path}; echo beta >> a.md; echo new > new.md; touch /workspace/${marker}`;
+    await talk.say(script(bash(`${write}; sleep 600`), answer("done")));
+    await until("what is written", () => workspaceFile(world(), marker));
+    const pids = victim === "its hands" ? [handsPid(world()) ?? 0] : sandboxPids(world());
+    for (const pid of pids) process.kill(pid, "SIGKILL");
+    const [, died] = resultsOf(await talk.afterTurns(2));
+    expect(died).toEqual({ text: expect.stringMatching(/unknown/), isError: true });
+    expect(await contents(store.id)).toEqual({ "/a.md": "alpha\nbeta\n", "/new.md": "new\n" });
+    // Once, though the next sandbox still has it.
+    await talk.say(script(bash(`cat ${store.path}/*`), answer("done")));
+    expect(resultsOf(await talk.afterTurns(3)).at(-1)?.text).toBe("alpha\nbeta\nnew");
+    const made = (await versions(store.id)).slice(1);
+    expect(made.toSorted()).toEqual([`created /new.md ${talk.id}`, `modified /a.md ${talk.id}`]);
+  },
+);
 
 test.each([
   // The fourth append is that of the call's result.

@@ -16,6 +16,7 @@ import {
   type HandCall,
   HandsUnavailableError,
   type OutputFile,
+  type Recovered,
   type TakeOutputs,
 } from "../core/ports/hands.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
@@ -129,7 +130,7 @@ async function ended(
   context: EffectContext,
   signal: AbortSignal,
 ): Promise<Settlement> {
-  const outputs = await outputsOf(outcome, call, context, signal);
+  const { outputs, memory } = await leftBy(outcome, call, context, signal);
   return {
     ...noteAnswer(call, outcome),
     drafts: (_state, drafting) => [
@@ -139,7 +140,7 @@ async function ended(
       ...sandboxDrafts(drafting, call.callId, outcome),
     ],
     outputs,
-    ...changedBy(call.callId, outcome),
+    ...(memory !== undefined && { memory: { callId: call.callId, report: memory } }),
     committed: () => settle(call, outputs, context.deps),
   };
 }
@@ -148,18 +149,18 @@ async function ended(
  * What is to be recorded with the call's result. Of a call that is lost, its sandbox is too: what it left
  * is looked for in another one.
  */
-async function outputsOf(
+async function leftBy(
   outcome: CallOutcome,
   call: HandCall,
   { deps }: EffectContext,
   signal: AbortSignal,
-): Promise<readonly OutputFile[]> {
-  if (!isSandboxTool(call.name)) return [];
-  if (outcome.type === "result") return outcome.outputs;
-  if (outcome.type !== "lost") return [];
+): Promise<Recovered> {
+  if (!isSandboxTool(call.name)) return { outputs: [] };
+  if (outcome.type === "result") return outcome;
+  if (outcome.type !== "lost") return { outputs: [] };
   const { workspaceId, handId, recipe, files } = call;
   const line = files === undefined ? {} : { line: files.line };
-  return await deps.hands.collectOutputs({ workspaceId, handId, recipe, ...line }, signal);
+  return await deps.hands.recover({ workspaceId, handId, recipe, ...line }, signal);
 }
 
 /**
@@ -178,12 +179,6 @@ async function settle(
 ): Promise<void> {
   if (outputs.length > 0) await hands.settleOutputs(call.handId, outputs);
   await hands.settle(call);
-}
-
-/** What a call changed in memory stores. */
-function changedBy(callId: string, outcome: CallOutcome): Pick<Settlement, "memory"> {
-  if (outcome.type !== "result" || outcome.memory === undefined) return {};
-  return { memory: { callId, report: outcome.memory } };
 }
 
 /** What is told of a hand whose files begin anew; with what is told nothing is sent. */

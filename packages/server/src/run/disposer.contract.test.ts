@@ -44,7 +44,7 @@ function only(dispose: Hands["dispose"], hands: Hands): Hands {
     execute: (...given) => hands.execute(...given),
     cancel: (...given) => hands.cancel(...given),
     settle: (...given) => hands.settle(...given),
-    collectOutputs: (...given) => hands.collectOutputs(...given),
+    recover: (...given) => hands.recover(...given),
     settleOutputs: (...given) => hands.settleOutputs(...given),
     dispose,
   };

@@ -17,14 +17,15 @@ interface OfferDeps {
   readonly memoryCopies: MemoryCopies;
 }
 
-type Target = Pick<MemoryOffer, "handId" | "handsBoot">;
+type Target = Pick<MemoryOffer, "handId" | "handsBoot" | "files">;
 
 /**
  * Brings the memory stores of one session to its hand before each call. What was brought is remembered, so
  * that a call where nothing has changed costs two small reads.
  */
 export class MemoryOffers {
-  #boot = "";
+  /** Which boot has it, and beside which of the states of the hand's files: with those it goes. */
+  #place = "";
   /** By store, what this boot of the hands has. */
   readonly #brought = new Map<string, number>();
   #acknowledged = "";
@@ -50,10 +51,11 @@ export class MemoryOffers {
     mounts: readonly MemoryMount[],
     { target, deps, signal }: { target: Target; deps: OfferDeps; signal: AbortSignal },
   ): Promise<string | undefined> {
-    if (target.handsBoot !== this.#boot) {
+    const place = JSON.stringify([target.handsBoot, target.files?.line ?? null]);
+    if (place !== this.#place) {
       this.#brought.clear();
       this.#acknowledged = "";
-      this.#boot = target.handsBoot;
+      this.#place = place;
     }
     const { memoryStores } = deps.store;
     const { workspace_id: workspaceId, id: sessionId } = session;
@@ -68,8 +70,11 @@ export class MemoryOffers {
       const key = JSON.stringify(acknowledged);
       if (changed.length === 0 && key === this.#acknowledged) return undefined;
       const stores = await snapshots(deps, workspaceId, changed);
-      const { handId, handsBoot } = target;
-      const offer = { handId, handsBoot, acknowledged, stores: stores.map(({ shown }) => shown) };
+      const { handId, handsBoot, files } = target;
+      const offer = {
+        ...{ handId, handsBoot, acknowledged, stores: stores.map(({ shown }) => shown) },
+        ...(files !== undefined && { files }),
+      };
       const places = new Map(stores.flatMap(({ memories }) => memories));
       const ended = await offerAll(deps, { offer, workspaceId, memories: places }, signal);
       if (ended.type === "unavailable") return ended.message;

@@ -87,8 +87,7 @@ export function mortalHands(hands: Hands, mortal: Mortal): Hands {
     locate: (id, signal) => mortal.outside("locate", () => hands.locate(id, signal)),
     execute: (call, signal, takeOutputs) =>
       mortal.outside("execute", () => hands.execute(call, signal, takeOutputs)),
-    collectOutputs: (hand, signal) =>
-      mortal.outside("collect", () => hands.collectOutputs(hand, signal)),
+    recover: (hand, signal) => mortal.outside("collect", () => hands.recover(hand, signal)),
     settleOutputs: (handId, outputs) =>
       mortal.outside("settle outputs", () => hands.settleOutputs(handId, outputs)),
     cancel: (call) => mortal.outside("cancel", () => hands.cancel(call)),

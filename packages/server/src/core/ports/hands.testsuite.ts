@@ -270,7 +270,7 @@ export function testHands(open: () => Promise<HandsWorld>): void {
       const [before] = await first.promise;
       await world.killBoot();
       expect(await running).toMatchObject({ type: "lost" });
-      const [after, ...more] = await hands.collectOutputs(call, never());
+      const [after, ...more] = (await hands.recover(call, never())).outputs;
       expect([after, more]).toEqual([{ ...before, found: expect.any(Number) }, []]);
       expect(after?.found).toBeGreaterThan(before?.found ?? 0);
     });

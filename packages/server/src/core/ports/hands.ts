@@ -189,6 +189,14 @@ export interface OutputFile {
   readonly found: number;
 }
 
+/** What a call has left that has no result of its own. */
+export interface Recovered {
+  /** All of the hand that are not committed. */
+  readonly outputs: readonly OutputFile[];
+  /** What differs in the hand's memory stores; absent for nothing. */
+  readonly memory?: MemoryReport;
+}
+
 /**
  * Takes outputs that were found while a call runs. Resolves with whether they are committed: what is not
  * comes again. Never rejects.
@@ -324,11 +332,10 @@ export interface Hands {
    */
   execute(call: HandCall, signal: AbortSignal, takeOutputs?: TakeOutputs): Promise<CallOutcome>;
   /**
-   * The outputs of a hand that are not committed, looked for anew: for one that lost its sandbox before they
-   * were taken. Starts hands and makes a sandbox if there is none. Never rejects; empty if they cannot be
-   * had now.
+   * What a hand that lost its sandbox under a call has left, looked for anew. Starts hands and makes a sandbox if
+   * there is none. Never rejects; empty if it cannot be had now.
    */
-  collectOutputs(hand: HandOfSession, signal: AbortSignal): Promise<readonly OutputFile[]>;
+  recover(hand: HandOfSession, signal: AbortSignal): Promise<Recovered>;
   /**
    * Tells the hands that these outputs of the hand are committed: they are not given again. Never rejects;
    * where it is not heard they come once more.

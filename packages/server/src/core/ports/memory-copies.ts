@@ -1,9 +1,11 @@
-import type { MemoryReport } from "./hands.ts";
+import type { HandFiles, MemoryReport } from "./hands.ts";
 
 /** What a hand's copy of its memory stores is to be like. */
 export interface MemoryOffer {
   readonly handId: string;
   readonly handsBoot: string;
+  /** Which of the states of the hand's files it is for: what is there of another goes first. As in `HandCall`. */
+  readonly files?: HandFiles;
   /** The newest report of the hand's that was committed; null if none was. */
   readonly acknowledged: MemoryAcknowledgement | null;
   /** Of those that are named, the whole; the others are as they were. */

@@ -1,10 +1,17 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { HandReport } from "../../core/ports/hand-records.ts";
-import type { CallOutcome, HandCall, HandFiles } from "../../core/ports/hands.ts";
+import type {
+  CallOutcome,
+  HandCall,
+  HandFiles,
+  MemoryMount,
+  Recipe,
+} from "../../core/ports/hands.ts";
 import { systemClock } from "../../lib/system-clock.ts";
 import { blobPath } from "../../store/blob-path.ts";
 import { LocalBlobs } from "../../store/local-blobs.ts";
@@ -20,6 +27,13 @@ import { executeTool } from "../toolset/execute-tool.ts";
 const NEVER = new AbortController().signal;
 const BEGUN: HandFiles = { line: 1, is_ahead: false };
 
+const MEMORY: MemoryMount = {
+  type: "memory_store",
+  mount_path: "/mnt/memory/notes",
+  memory_store_id: "memstore_1",
+  access: "read_write",
+};
+
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "drover-life-"));
   onTestFinished(() => removeFolder(path, []));
@@ -30,7 +44,7 @@ interface Machine {
   readonly dataDir: string;
   readonly hands: LocalHands;
   readonly reported: readonly string[];
-  run(command: string, files?: HandFiles): Promise<CallOutcome>;
+  run(command: string, files?: HandFiles, recipe?: Recipe): Promise<CallOutcome>;
   /** What is told of a hand's files, as soon as something is. */
   told(): Promise<HandReport>;
   stop(): Promise<void>;
@@ -72,11 +86,11 @@ async function startMachine(
   onTestFinished(() => hands.close());
   return {
     ...{ dataDir: data, hands, reported, stop },
-    run: async (command, files = BEGUN) => {
+    run: async (command, files = BEGUN, recipe = makeCall().recipe) => {
       calls += 1;
       const { hands_boot } = await hands.locate("hand_1", NEVER);
       const call: HandCall = makeCall({
-        ...{ callId: `sevt_${calls}`, handsBoot: hands_boot, input: { command }, files },
+        ...{ callId: `sevt_${calls}`, handsBoot: hands_boot, input: { command }, files, recipe },
       });
       const outcome = await hands.execute(call, NEVER);
       await hands.settle(call);
@@ -163,7 +177,7 @@ test("what was done on an earlier line is none of the hand's, and holds nothing 
   const hand = { workspaceId: "wrkspc_1", handId: "hand_1", recipe: left.recipe };
   const look = async (line: number) => [
     await hands.lookAtOutputs({ ...hand, line }, NEVER),
-    await hands.collectOutputs({ ...hand, line }, NEVER),
+    (await hands.recover({ ...hand, line }, NEVER)).outputs,
   ];
   const old = expect.objectContaining({ path: "old.txt" });
   expect(await look(3)).toEqual([[], []]);
@@ -182,7 +196,7 @@ test("outputs that are committed are not given again, though their sandbox, its 
   const recipe = makeCall().recipe;
   const hand = { workspaceId: "wrkspc_1", handId: "hand_1", recipe, line: 1 };
   const given = async () => {
-    const outputs = await machine.hands.collectOutputs(hand, NEVER);
+    const { outputs } = await machine.hands.recover(hand, NEVER);
     await machine.hands.settleOutputs("hand_1", outputs);
     return outputs.map(({ path }) => path);
   };
@@ -203,6 +217,33 @@ test("outputs that are committed are not given again, though their sandbox, its 
   expect(await given()).toEqual(["changed.txt"]);
   await machine.hands.dispose("hand_1");
   expect(readdirSync(join(machine.dataDir, "hand-outputs"))).toEqual([]);
+});
+
+test("memory stores are there with files that begin anew, whichever line was there before", async () => {
+  const machine = await startMachine(await folder());
+  const { hands } = machine;
+  const mounts = [MEMORY];
+  const recipe = { ...makeCall().recipe, mounts };
+  const sha256 = createHash("sha256").update("known").digest("hex");
+  const bring = async (files: HandFiles) => {
+    const { hands_boot: handsBoot } = await hands.locate("hand_1", NEVER);
+    const offer = { handId: "hand_1", handsBoot, files, acknowledged: null };
+    const entries = [{ path: "/a.md", sha256, size_bytes: 5 }];
+    const stores = [{ memory_store_id: MEMORY.memory_store_id, revision: 1, entries }];
+    await hands.offer({ ...offer, stores, contents: [] }, NEVER);
+    return await hands.offer({ ...offer, stores: [], contents: ["known"] }, NEVER);
+  };
+  const read = async (files: HandFiles) => {
+    expect(await bring(files)).toEqual({ type: "taken", missing: [] });
+    return await machine.run("cat /mnt/memory/notes/a.md; ls", files, recipe);
+  };
+  expect(textOf(await read(BEGUN))).toBe("known");
+  await machine.run("touch old", ahead(1), recipe);
+  expect(textOf(await read({ line: 3, is_ahead: false }))).toBe("known");
+  // Where nothing may begin, nothing is brought.
+  await bring(ahead(4));
+  expect(await machine.run("true", ahead(4), recipe)).toEqual({ type: "files_gone" });
+  expect(textOf(await read({ line: 5, is_ahead: false }))).toBe("known");
 });
 
 test("what is more than is kept stays here, and that is told", async () => {

@@ -89,6 +89,15 @@ export class HandNotes {
     });
   }
 
+  /**
+   * A call for these files is about to come: those of another line go. False if they are not here and must not
+   * begin anew.
+   */
+  async makeWay(handId: string, files: HandFiles): Promise<boolean> {
+    if (!isHandId(handId)) throw new Error(`${JSON.stringify(handId)} is not the id of a hand`);
+    return await this.#inTurn(handId, () => this.#begin(handId, files));
+  }
+
   /** Whether the files here are those that are meant. */
   isOf({ handId, line }: Pick<HandOfSession, "handId" | "line">): boolean {
     return line === undefined || this.#known.get(handId)?.note.line === line;
@@ -154,8 +163,9 @@ export class HandNotes {
     const isFromBefore = known === undefined && line === 1 && hasFiles;
     if (isFromBefore) return true;
     if (is_ahead || (known?.line ?? 0) > line) return false;
-    if (known !== undefined || hasFiles) await this.#options.discard(handId);
+    // First, so that nobody begins to keep what is being deleted, and makes a folder for that.
     this.#known.delete(handId);
+    if (known !== undefined || hasFiles) await this.#options.discard(handId);
     failPoint("hands.files.after_discard");
     return true;
   }

@@ -9,6 +9,7 @@ import {
   HandsUnavailableError,
   type MemoryReport,
   type OutputFile,
+  type Recovered,
   type TakeOutputs,
 } from "../../core/ports/hands.ts";
 import type {
@@ -170,11 +171,11 @@ export class MemoryHands implements Hands, MemoryCopies {
     return await this.#wait(life, record, signal);
   }
 
-  async collectOutputs({ handId }: HandOfSession): Promise<readonly OutputFile[]> {
+  async recover({ handId }: HandOfSession): Promise<Recovered> {
     const life = this.#alive();
     for (const output of this.#folders.get(handId)?.values() ?? [])
       life?.ledger.add(handId, output);
-    return life?.ledger.waiting(handId) ?? [];
+    return { outputs: life?.ledger.waiting(handId) ?? [] };
   }
 
   async settleOutputs(handId: string, outputs: readonly OutputFile[]): Promise<void> {

@@ -31,9 +31,7 @@ export class HandMemories {
     handId: string,
     offer: Pick<MemoryOffer, "acknowledged" | "stores" | "contents">,
   ): Promise<readonly string[]> {
-    const hand = this.#hands.get(handId) ?? new HandMemory(this.#options.handFolder(handId));
-    this.#hands.set(handId, hand);
-    return await hand.offer(offer);
+    return await this.#of(handId).offer(offer);
   }
 
   /** Before a call. Rejects with `SandboxUnavailableError` where the stores cannot be had. */
@@ -53,21 +51,27 @@ export class HandMemories {
     }
   }
 
-  /** After a call. Never rejects: what cannot be had now is found by the next. */
+  /** After a call, or the death of its sandbox. Never rejects: what cannot be had now is found by the next. */
   async collect(
     sandbox: Sandbox,
     { handId, recipe }: HandOf,
     options: { readonly room: number; readonly signal: AbortSignal },
   ): Promise<MemoryReport | undefined> {
     const mounts = memoryMounts(recipe);
-    const hand = this.#hands.get(handId);
-    if (mounts.length === 0 || hand === undefined) return undefined;
+    if (mounts.length === 0) return undefined;
     try {
-      return await hand.collect(sandbox, mounts, options);
+      return await this.#of(handId).collect(sandbox, mounts, options);
     } catch (error) {
       this.#options.report("memory_not_collected", { hand_id: handId, error });
       return undefined;
     }
+  }
+
+  /** What an earlier process knew of it is in its folder. */
+  #of(handId: string): HandMemory {
+    const hand = this.#hands.get(handId) ?? new HandMemory(this.#options.handFolder(handId));
+    this.#hands.set(handId, hand);
+    return hand;
   }
 
   /** The hand is gone, with its folder. */

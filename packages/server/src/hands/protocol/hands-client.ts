@@ -11,6 +11,7 @@ import {
   HandsUnavailableError,
   type LiveOutputs,
   type OutputFile,
+  type Recovered,
   type TakeOutputs,
 } from "../../core/ports/hands.ts";
 import type {
@@ -76,6 +77,7 @@ const COLLECT_MS = 2 * 60_000;
 const TAKE_AGAIN = 5;
 /** A call's files may have to be looked through first. */
 const OFFER_MS = 2 * 60_000;
+const NOTHING: Recovered = { outputs: [] };
 /** A little more than the hands take for it. */
 const CHECKPOINT_MS = 5 * 60_000;
 
@@ -135,32 +137,33 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies
     );
   }
 
-  async collectOutputs(hand: HandOfSession, signal: AbortSignal): Promise<readonly OutputFile[]> {
-    return await this.#outputsOf(hand, this.#finder.find(), { signal, query: "" });
+  async recover(hand: HandOfSession, signal: AbortSignal): Promise<Recovered> {
+    return await this.#leftOf(hand, this.#finder.find(), { signal, query: "" });
   }
 
   async lookAtOutputs(hand: HandOfSession, signal: AbortSignal): Promise<readonly OutputFile[]> {
-    return await this.#outputsOf(hand, this.#finder.findRunning(), { signal, query: "?live=1" });
+    const found = this.#finder.findRunning();
+    return (await this.#leftOf(hand, found, { signal, query: "?live=1" })).outputs;
   }
 
-  async #outputsOf(
+  async #leftOf(
     { handId, workspaceId, recipe, line }: HandOfSession,
     found: Promise<HandsConnection | undefined>,
     { signal, query }: { signal: AbortSignal; query: string },
-  ): Promise<readonly OutputFile[]> {
+  ): Promise<Recovered> {
     try {
       const stop = this.#stop(signal);
       const connection = await unlessAborted(found, stop, givenUp);
-      if (connection === undefined) return [];
+      if (connection === undefined) return NOTHING;
       const path = `${outputsPath(handId)}${query}`;
       const body = { workspaceId, recipe, ...(line !== undefined && { line }) };
       const { status, body: given } = await connection.send(
         { method: "POST", path, body, silenceMs: COLLECT_MS },
         stop,
       );
-      return status === 200 ? OutputsAnswer.parse(given).outputs : [];
+      return status === 200 ? OutputsAnswer.parse(given) : NOTHING;
     } catch (error) {
-      if (isExpected(error)) return [];
+      if (isExpected(error)) return NOTHING;
       throw error;
     }
   }

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
-import type { HandCall, HandOfSession, OutputFile } from "../../core/ports/hands.ts";
+import type { HandCall, HandOfSession, OutputFile, Recovered } from "../../core/ports/hands.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
@@ -40,9 +40,9 @@ export interface HandsService {
   /** What waits to be committed, of places after the given one. */
   outputsOf(handId: string, after?: number): readonly OutputFile[];
   settleOutputs(handId: string, to: number): Promise<void>;
-  /** Undefined if no sandbox can be had to look for them. */
-  collectOutputs(hand: HandOfSession): Promise<readonly OutputFile[] | undefined>;
-  /** Looks for them in a sandbox that lives, if there is one, for some seconds. */
+  /** Undefined if no sandbox can be had to look for it. */
+  recover(hand: HandOfSession): Promise<Recovered | undefined>;
+  /** Looks for outputs in a sandbox that lives, if there is one, for some seconds. */
   lookAtOutputs(hand: HandOfSession): Promise<readonly OutputFile[]>;
   cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void;
   settle(callId: string): void;
@@ -50,7 +50,7 @@ export interface HandsService {
   checkpoint(hand: ProvisionRequest): Promise<CheckpointOutcome>;
   offerMemory(
     handId: string,
-    offer: Pick<MemoryOffer, "acknowledged" | "stores" | "contents">,
+    offer: Omit<MemoryOffer, "handId" | "handsBoot">,
   ): Promise<readonly string[]>;
   /** What was kept of idle hands and is not acknowledged yet. */
   reports(): readonly HandReport[];
@@ -96,7 +96,7 @@ export class HandsServer {
     [
       "POST",
       /^\/v1\/hands\/([^/]+)\/outputs$/,
-      (request, url, id) => this.#collectOutputs(request, url, id),
+      (request, url, id) => this.#lookForOutputs(request, url, id),
     ],
     [
       "DELETE",
@@ -272,16 +272,16 @@ export class HandsServer {
     return refuse(outcome.type === "refused" ? 409 : 503, outcome.type, outcome.message);
   }
 
-  async #collectOutputs(request: IncomingMessage, url: URL, handId: string): Promise<Answer> {
+  async #lookForOutputs(request: IncomingMessage, url: URL, handId: string): Promise<Answer> {
     const message = HandMessage.safeParse(await readJson(request));
     if (!message.success) return refuse(400, "invalid", message.error.message);
     const hand = { ...message.data, handId };
     if (url.searchParams.has("live")) {
       return ok({ outputs: await this.#service.lookAtOutputs(hand) });
     }
-    const outputs = await this.#service.collectOutputs(hand);
-    if (outputs !== undefined) return ok({ outputs });
-    return refuse(503, "unavailable", "no sandbox can be had to look for outputs");
+    const recovered = await this.#service.recover(hand);
+    if (recovered !== undefined) return ok(recovered);
+    return refuse(503, "unavailable", "no sandbox can be had to look for what was left");
   }
 
   async #settleOutputs(url: URL, handId: string): Promise<Answer> {

@@ -16,7 +16,7 @@ import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
  * | `GET /v1/calls/{id}/output?from=` | `OutputAnswer` |
  * | `POST /v1/calls/{id}/cancel`, a `CancelMessage` | 202, also for a call not yet sent |
  * | `DELETE /v1/calls/{id}` | 204: the result is committed and forgotten |
- * | `POST /v1/hands/{hand_id}/outputs`, a `HandMessage` | `OutputsAnswer`: looked for anew; 503; with `live=1` only in a sandbox that lives, and for some seconds |
+ * | `POST /v1/hands/{hand_id}/outputs`, a `HandMessage` | `OutputsAnswer`: looked for anew, with changes of memory stores; 503; with `live=1` outputs alone, in a sandbox that lives, and for some seconds |
  * | `DELETE /v1/hands/{hand_id}/outputs?to=` | 204: outputs up to this place are committed |
  * | `PUT /v1/hands/{hand_id}/memory`, a `MemoryMessage` | `MemoryAnswer` |
  * | `DELETE /v1/hands/{hand_id}` | 204 when its sandbox and workspace are gone |
@@ -184,6 +184,12 @@ const RepositoryProblemMessage = z.strictObject({
 /** More than a session may have. */
 const REPOSITORIES_MAX = 1_000;
 
+const FilesMessage = z.strictObject({
+  line: z.int().positive(),
+  is_ahead: z.boolean(),
+  checkpoint: z.strictObject({ sha256: Sha256, size_bytes: Size }).exactOptional(),
+});
+
 export const CallMessage = z.strictObject({
   workspaceId: Id,
   sessionId: Id,
@@ -196,13 +202,7 @@ export const CallMessage = z.strictObject({
   settings: SettingsMessage.exactOptional(),
   recipe: RecipeMessage,
   repositories: z.array(RepositoryMessage).max(REPOSITORIES_MAX).exactOptional(),
-  files: z
-    .strictObject({
-      line: z.int().positive(),
-      is_ahead: z.boolean(),
-      checkpoint: z.strictObject({ sha256: Sha256, size_bytes: Size }).exactOptional(),
-    })
-    .exactOptional(),
+  files: FilesMessage.exactOptional(),
 });
 
 export const CancelMessage = z.strictObject({ sessionId: Id, epoch: z.int().nonnegative() });
@@ -212,6 +212,7 @@ const Sha256OrNothing = Sha256.nullable();
 
 /** The hand is in the path. See `MemoryOffer`. */
 export const MemoryMessage = z.strictObject({
+  files: FilesMessage.exactOptional(),
   acknowledged: z
     .strictObject({
       copy_id: Id,
@@ -291,7 +292,10 @@ export const CallAnswer = z.discriminatedUnion("state", [
   z.object({ state: z.enum(["accepted", "running"]), outputs: Outputs.exactOptional() }),
   z.object({ state: z.literal("done"), outcome: OutcomeMessage }),
 ]);
-export const OutputsAnswer = z.strictObject({ outputs: Outputs });
+export const OutputsAnswer = z.strictObject({
+  outputs: Outputs,
+  memory: MemoryReportMessage.exactOptional(),
+});
 export type CallAnswer = z.infer<typeof CallAnswer>;
 /** `data` is base64; `start` the offset of its first byte, `total` the bytes written so far. */
 export const OutputAnswer = z.object({ data: z.string(), start: Size, total: Size });

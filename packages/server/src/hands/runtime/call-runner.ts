@@ -1,6 +1,11 @@
 import type { ResultBlock } from "@drover/api";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { CallOutcome, HandCall, RepositoryProblem } from "../../core/ports/hands.ts";
+import type {
+  CallOutcome,
+  HandCall,
+  Recovered,
+  RepositoryProblem,
+} from "../../core/ports/hands.ts";
 import {
   type ProvisionRequest,
   type Sandbox,
@@ -89,6 +94,9 @@ type Ending =
   /** It was told to stop and did not in time. */
   | { readonly type: "deaf" };
 
+/** What differs in a hand's memory stores, as a part of a result. */
+type FoundMemory = Pick<Recovered, "memory">;
+
 /** Runs one accepted call to its outcome, in bounded time, whatever its sandbox does. */
 export class CallRunner {
   readonly #options: CallRunnerOptions;
@@ -98,10 +106,10 @@ export class CallRunner {
   }
 
   /**
-   * Takes what a dead sandbox of the hand has left, from inside the next one, which its next call uses.
-   * False if none can be had now. Never rejects.
+   * Takes what a dead sandbox of the hand has left, from inside the next one, which its next call uses: outputs into
+   * the ledger, and gives what changed in memory stores. Undefined if no sandbox can be had now. Never rejects.
    */
-  async collectAnew(hand: ProvisionRequest): Promise<boolean> {
+  async recover(hand: ProvisionRequest): Promise<FoundMemory | undefined> {
     const { clock, keeper, limits, notes, report } = this.#options;
     using deadline = new Deadline(clock, limits.collectMs);
     try {
@@ -109,13 +117,13 @@ export class CallRunner {
       try {
         await notes.filled(hand.handId);
         await this.#collect(lease.sandbox, hand);
+        return await this.#memoryOf(lease.sandbox, hand, RESULT_BYTES_MAX / 2);
       } finally {
         lease.release();
       }
-      return true;
     } catch (error) {
-      report("outputs_not_collected", { hand_id: hand.handId, error });
-      return false;
+      report("nothing_recovered", { hand_id: hand.handId, error });
+      return undefined;
     }
   }
 
@@ -151,10 +159,10 @@ export class CallRunner {
     if (request === undefined) return { type: "files_gone" };
     const death = this.#options.keeper.takeUnnoticedDeath(call.handId);
     if (death !== undefined) {
-      await this.collectAnew(call);
-      return failed(
+      const outcome = failed(
         `The call was not run: the sandbox has died since the last call (${death}). ${AFTERWARDS}`,
       );
+      return { ...outcome, ...(await this.recover(call)) };
     }
     failPoint("hands.call.before_provision");
     const lease = await this.#options.keeper.acquire({ ...request, holder: call.sessionId }, stop);
@@ -251,16 +259,18 @@ export class CallRunner {
         const text = this.#timedOut(record.call, `running ${record.call.name}`);
         return result([...content, { type: "text", text }], true, false);
       }
-      case "gone":
-        await this.#end(lease, record.call);
-        return isCancelled
+      case "gone": {
+        const outcome = isCancelled
           ? cancelled(`The call was cancelled, and its sandbox ended with it: ${ending.why}.`)
           : failed(diedMessage(record.call.name, ending.why));
-      case "deaf":
-        await this.#end(lease, record.call);
-        return isCancelled
+        return { ...outcome, ...(await this.#end(lease, record.call)) };
+      }
+      case "deaf": {
+        const outcome = isCancelled
           ? cancelled("The call was cancelled. It did not stop, so its sandbox was ended.")
           : failed(`${this.#timedOut(record.call, `running ${record.call.name}`)} ${AFTERWARDS}`);
+        return { ...outcome, ...(await this.#end(lease, record.call)) };
+      }
       case "failed":
         this.#options.report("bug", { call_id: record.call.callId, error: ending.error });
         return isCancelled
@@ -270,14 +280,14 @@ export class CallRunner {
   }
 
   /** The answer is given also where the end cannot be proved: then the next call has to wait for it. */
-  async #end(lease: SandboxLease, call: HandCall): Promise<void> {
+  async #end(lease: SandboxLease, call: HandCall): Promise<FoundMemory | undefined> {
     const { clock, limits, report } = this.#options;
     using patience = new Deadline(clock, limits.stopGraceMs);
     const ended = lease.end().catch((error: unknown) => {
       report("sandbox_not_ended", { hand_id: call.handId, error });
     });
     await Promise.race([ended, patience.passed]);
-    await this.collectAnew(call);
+    return await this.recover(call);
   }
 
   async #collect(sandbox: Sandbox, hand: ProvisionRequest): Promise<void> {
@@ -288,14 +298,19 @@ export class CallRunner {
 
   /** What the sandbox changed in memory stores, as far as a result has room for it. */
   async #withMemory(outcome: CallOutcome, sandbox: Sandbox, call: HandCall): Promise<CallOutcome> {
-    const { clock, limits, memory } = this.#options;
-    if (outcome.type !== "result" || memory === undefined) return outcome;
-    using deadline = new Deadline(clock, limits.collectMs);
+    if (outcome.type !== "result") return outcome;
     const used = JSON.stringify(outcome).length;
     const room = Math.max(0, Math.floor((RESULT_BYTES_MAX - used) / 2));
-    const collected = memory.collect(sandbox, call, { room, signal: deadline.signal });
+    return { ...outcome, ...(await this.#memoryOf(sandbox, call, room)) };
+  }
+
+  async #memoryOf(sandbox: Sandbox, hand: ProvisionRequest, room: number): Promise<FoundMemory> {
+    const { clock, limits, memory } = this.#options;
+    if (memory === undefined) return {};
+    using deadline = new Deadline(clock, limits.collectMs);
+    const collected = memory.collect(sandbox, hand, { room, signal: deadline.signal });
     const report = await Promise.race([collected, deadline.passed.then(() => undefined)]);
-    return report === undefined ? outcome : { ...outcome, memory: report };
+    return report === undefined ? {} : { memory: report };
   }
 
   #ceilingMs({ name }: HandCall): number {

@@ -2,7 +2,7 @@ import type { Blobs } from "../../core/ports/blobs.ts";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
-import type { HandCall, HandOfSession, OutputFile } from "../../core/ports/hands.ts";
+import type { HandCall, HandOfSession, OutputFile, Recovered } from "../../core/ports/hands.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
@@ -104,10 +104,10 @@ export class CallService implements HandsService {
     await this.#options.collector.settle(handId, to);
   }
 
-  async collectOutputs(hand: HandOfSession): Promise<readonly OutputFile[] | undefined> {
-    if (!this.#options.notes.isOf(hand)) return [];
-    const isCollected = await this.#options.runner.collectAnew(hand);
-    return isCollected ? this.outputsOf(hand.handId) : undefined;
+  async recover(hand: HandOfSession): Promise<Recovered | undefined> {
+    if (!this.#options.notes.isOf(hand)) return { outputs: [] };
+    const memory = await this.#options.runner.recover(hand);
+    return memory && { ...memory, outputs: this.outputsOf(hand.handId) };
   }
 
   async lookAtOutputs(hand: HandOfSession): Promise<readonly OutputFile[]> {
@@ -136,9 +136,10 @@ export class CallService implements HandsService {
     for (const record of calls) record.requestCancel();
     await Promise.all(calls.map((record) => record.ended));
     failPoint("hands.dispose.before_close");
+    // First, so that nobody begins to keep what is being deleted, and makes a folder for that.
+    notes.forget(handId);
     await this.#options.onDispose?.(handId);
     await keeper.dispose(handId);
-    notes.forget(handId);
     collector.forget(handId);
     await this.#options.committed.dispose(handId);
     this.#options.memory.forget(handId);
@@ -147,11 +148,14 @@ export class CallService implements HandsService {
 
   async offerMemory(
     handId: string,
-    offer: Pick<MemoryOffer, "acknowledged" | "stores" | "contents">,
+    { files, ...offer }: Omit<MemoryOffer, "handId" | "handsBoot">,
   ): Promise<readonly string[]> {
+    const { journal, memory, notes } = this.#options;
     // It would bring a folder back.
-    if (this.#options.journal.isDisposed(handId)) return [];
-    return await this.#options.memory.offer(handId, offer);
+    if (journal.isDisposed(handId)) return [];
+    // It would go with files that the call finds out to be another line's. Where they are gone, no call runs.
+    if (files !== undefined && !(await notes.makeWay(handId, files))) return [];
+    return await memory.offer(handId, offer);
   }
 
   async checkpoint(hand: ProvisionRequest): Promise<CheckpointOutcome> {

@@ -75,7 +75,7 @@ function portOf(hands: Hands): Hands {
   return {
     locate: (handId, signal) => hands.locate(handId, signal),
     execute: (call, signal, takeOutputs) => hands.execute(call, signal, takeOutputs),
-    collectOutputs: (hand, signal) => hands.collectOutputs(hand, signal),
+    recover: (hand, signal) => hands.recover(hand, signal),
     settleOutputs: (handId, outputs) => hands.settleOutputs(handId, outputs),
     cancel: (call) => hands.cancel(call),
     settle: (call) => hands.settle(call),
