@@ -3,6 +3,8 @@
  * official SDK, prints a table and keeps it in `bench/results`. Exit code 1 if something could not be
  * measured; a missed goal is told, and is no failure.
  */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { nowMs, within } from "./lib/clock.ts";
@@ -45,6 +47,8 @@ const SECTIONS: Readonly<Record<string, (world: World) => Promise<Section>>> = {
   coupled: measureCoupled,
 };
 
+const LOG_TAIL_CHARS = 4_000;
+
 // Ending is what makes `exit` handlers stop every process that was started.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(1));
 
@@ -78,6 +82,7 @@ async function measure(isQuick: boolean, only: readonly string[] | undefined): P
       sections.push(await within(SECTION_MS, `the section ${title}`, take(world)));
     } catch (error) {
       failures.push({ title, message: messageOf(error) });
+      process.stderr.write(`${logOf(world.folder).slice(-LOG_TAIL_CHARS)}\n`);
     }
     const isBroken = failures.at(-1)?.title === title;
     const seconds = ((nowMs() - sectionMs) / 1000).toFixed(0);
@@ -86,6 +91,12 @@ async function measure(isQuick: boolean, only: readonly string[] | undefined): P
   const minutes = (nowMs() - startMs) / 60_000;
   const commit = describeCommit(RESULTS);
   return { date, isQuick, minutes, machine, commit, sections, failures };
+}
+
+/** What the servers have written so far. */
+function logOf(folder: string): string {
+  const path = join(folder, "servers.log");
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
 }
 
 function messageOf(error: unknown): string {

@@ -1,12 +1,18 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type ZipInput, zipOf } from "../../../packages/server/src/lib/archive/zip-stream.ts";
+import { Random } from "../../../packages/testing/src/index.ts";
 
 const VERSION = "1.0.0";
 const PAGE = /^\/simple\/([a-z0-9-]+)\/$/;
 const WHEEL = /^\/wheels\/([a-z0-9_]+)-1\.0\.0-py3-none-any\.whl$/;
-/** Bytes that a package brings along, as many small ones do. */
+/** Bytes that a small package brings along. */
 const PAYLOAD_BYTES = 256 * 1024;
+/** Files of a big one and bytes of each: as much as numpy or pandas has. */
+const BIG = { files: 1_000, bytes: 30_000 };
+
+/** Names of packages that are big. */
+export const BIG_PACKAGES: readonly string[] = ["drover-big-one", "drover-big-other"];
 
 /** An index for pip on loopback that has a package of any name. */
 export interface PipIndex extends AsyncDisposable {
@@ -30,7 +36,8 @@ export async function startPipIndex(): Promise<PipIndex> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}/simple`,
+    // Loopback is another inside a sandbox, where this name is looked up outside.
+    url: `http://index.localhost:${port}/simple`,
     [Symbol.asyncDispose]: () => closed(server),
   };
 }
@@ -48,13 +55,19 @@ async function answer(path: string): Promise<{ type: string; body: string | Buff
   }
   const [, wheel] = WHEEL.exec(path) ?? [];
   if (wheel === undefined) return undefined;
-  return { type: "application/octet-stream", body: await wheelOf(wheel) };
+  const made = wheels.get(wheel) ?? wheelOf(wheel);
+  wheels.set(wheel, made);
+  return { type: "application/octet-stream", body: await made };
 }
+
+/** Made once: the making of a big one takes the processors from what is measured. */
+const wheels = new Map<string, Promise<Buffer>>();
 
 async function wheelOf(name: string): Promise<Buffer> {
   const info = `${name}-${VERSION}.dist-info`;
   const files: Readonly<Record<string, string>> = {
     [`${name}/__init__.py`]: `DATA = "${"x".repeat(PAYLOAD_BYTES)}"\n`,
+    ...(BIG_PACKAGES.includes(name.replaceAll("_", "-")) && bigModules(name)),
     [`${info}/METADATA`]: `Metadata-Version: 2.1\nName: ${name.replaceAll("_", "-")}\nVersion: ${VERSION}\n`,
     [`${info}/WHEEL`]:
       "Wheel-Version: 1.0\nGenerator: benchmark\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
@@ -63,6 +76,22 @@ async function wheelOf(name: string): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of zipOf(inputsOf(files))) chunks.push(chunk);
   return Buffer.concat(chunks);
+}
+
+/** Of words in no order, so that they are as hard to compress as programs are. */
+function bigModules(name: string): Readonly<Record<string, string>> {
+  const random = new Random(1);
+  const lines = Array.from({ length: BIG.bytes / 50 }, (_, line) => {
+    const number = random.int(0, 1e9).toString(36);
+    return `VALUE_${line}_${number} = "${number}${random.int(0, 1e9).toString(36)}"`;
+  });
+  const text = lines.join("\n");
+  return Object.fromEntries(
+    Array.from({ length: BIG.files }, (_, file) => [
+      `${name}/part${file % 40}/module${file}.py`,
+      `FILE = ${file}\n${text}`,
+    ]),
+  );
 }
 
 async function* inputsOf(files: Readonly<Record<string, string>>): AsyncGenerator<ZipInput> {

@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { toFile } from "@anthropic-ai/sdk";
-import { CERTIFICATE, GitHost } from "../../../packages/testing/src/index.ts";
+import { CERTIFICATE, GitHost, Random } from "../../../packages/testing/src/index.ts";
 import { nowMs } from "../lib/clock.ts";
 import { atMost, distribution, mean, type Section } from "../lib/measurement.ts";
 import { MODEL_ID } from "../lib/model.ts";
-import { type PipIndex, pinOf, startPipIndex } from "../lib/pip-index.ts";
+import { BIG_PACKAGES, type PipIndex, pinOf, startPipIndex } from "../lib/pip-index.ts";
 import { samplePairs } from "../lib/sampling.ts";
 import type { Server } from "../lib/server.ts";
 import { untilIdle } from "../lib/sessions.ts";
@@ -21,7 +21,8 @@ const ANSWER = [
   },
 ];
 const REPOSITORY = "owner/project";
-const REPOSITORY_FILES = 300;
+const REPOSITORY_FILES = 2_000;
+const REPOSITORY_FILE_BYTES = 8_000;
 const FILES = 3;
 const FILE_BYTES = 512 * 1024;
 /** The layer of every other session is there already. */
@@ -84,7 +85,7 @@ export async function measureCoupled(world: World): Promise<Section> {
       mean({ ...percent, name: "· of the other's 95th percentile" }, n, share(before.p95)),
     ],
     notes: [
-      `From the call of \`send\` to the first delta on the stream. The model takes ${MODEL_MS} ms to its first token. Each session is new: ${FILES} files of ${FILE_BYTES / 1024} KB, a clone of a repository with ${REPOSITORY_FILES} files, and a package from an index on this machine, whose layer is there already for every other session and is built for the rest.`,
+      `From the call of \`send\` to the first delta on the stream. The model takes ${MODEL_MS} ms to its first token. Each session is new: ${FILES} files of ${FILE_BYTES / 1024} KB, a clone of a repository with ${REPOSITORY_FILES} files of ${REPOSITORY_FILE_BYTES / 1000} KB, and three packages from an index on this machine, two of which are as big as numpy, whose layer is there already for every other session and is built for the rest.`,
       "Both are the same build; the second has a switch for this benchmark that sends a command to the sandbox before the first request to the model. Network, index and git host are on loopback: a real clone and real registries make the second slower.",
     ],
   };
@@ -131,7 +132,10 @@ async function startSide(
 async function environment({ client }: Server, pip: string): Promise<string> {
   const made = await client.beta.environments.create({
     name: `with ${pip}`,
-    config: { type: "cloud", packages: { type: "packages", pip: [pinOf(pip)] } },
+    config: {
+      type: "cloud",
+      packages: { type: "packages", pip: [...BIG_PACKAGES, pip].map(pinOf) },
+    },
   });
   return made.id;
 }
@@ -173,11 +177,19 @@ async function firstToken(
   return firstMs - startMs;
 }
 
+function lines(random: Random): string {
+  let text = "";
+  while (text.length < REPOSITORY_FILE_BYTES) {
+    text += `export const VALUE${random.int(0, 1e9)} = ${random.int(0, 1e9)};\n`;
+  }
+  return text;
+}
+
 function repositoryFiles(): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Array.from({ length: REPOSITORY_FILES }, (_, number) => [
       `src/part-${number % 20}/file-${number}.ts`,
-      `export const NUMBER = ${number};\n`.repeat(1 + (number % 100)),
+      lines(new Random(number)),
     ]),
   );
 }
