@@ -26,6 +26,8 @@ export const FAIL_POINTS = [
   "hands.provision.after_group",
   "hands.provision.after_launch",
   "hands.provision.after_record",
+  "hands.restore.while_unpacking",
+  "hands.restore.before_note",
   "hands.call.after_provision",
   "hands.memory.before_refresh",
   "hands.memory.after_refresh",

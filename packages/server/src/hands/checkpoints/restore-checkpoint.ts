@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FileMount, WorkspaceCheckpoint } from "../../core/ports/hands.ts";
 import { type Sandbox, SandboxUnavailableError } from "../../core/ports/sandbox.ts";
+import { failPoint } from "../../lib/fail-point.ts";
 
 const RESTORE_MS = 120_000;
 
@@ -33,7 +34,7 @@ export async function restoreCheckpoint(
   const note = join(handFolder, "restored");
   if (existsSync(note)) return;
   const { mount_path } = checkpointMount(checkpoint);
-  const { ended, exitCode, stderr } = await sandbox.run(
+  const unpacking = sandbox.run(
     {
       argv: ["/bin/sh", "-c", RESTORE, "sh", mount_path],
       timeoutMs: RESTORE_MS,
@@ -41,11 +42,14 @@ export async function restoreCheckpoint(
     },
     signal,
   );
+  failPoint("hands.restore.while_unpacking");
+  const { ended, exitCode, stderr } = await unpacking;
   if (ended !== "exited" || exitCode !== 0) {
     const said = Buffer.from(stderr).toString("utf8").slice(0, 300).replaceAll(/\s+/g, " ").trim();
     throw new SandboxUnavailableError(
       `the files of the earlier sandbox cannot be unpacked: ${said}`,
     );
   }
+  failPoint("hands.restore.before_note");
   writeFileSync(note, checkpoint.sha256, { mode: 0o600 });
 }

@@ -1,20 +1,13 @@
 import { access, appendFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobRef, Blobs } from "../../core/ports/blobs.ts";
-import { armFailPoint, type FailPointPlan } from "../../lib/fail-point.ts";
 import { systemClock } from "../../lib/system-clock.ts";
-import { HANDS_RUNNING_EXIT_CODE } from "../protocol/hands-file.ts";
 import type { RunTool } from "../runtime/call-runner.ts";
-import { HandsRunningError, liveAsHands } from "../runtime/hands-life.ts";
-import type { HandsTimes } from "../runtime/hands-limits.ts";
+import { runTestHands, type TestHandsOptions } from "./run-test-hands.ts";
 import { ScriptedProvider } from "./scripted-provider.ts";
 
 /** What a test says to the process, as JSON in its one argument. */
-export interface MarkingHandsOptions {
-  readonly dataDir: string;
-  readonly times?: Partial<HandsTimes>;
-  readonly unsafeForgetCalls?: boolean;
-  readonly failPoint?: FailPointPlan;
+export interface MarkingHandsOptions extends TestHandsOptions {
   /** The proof that earlier sandboxes are gone takes until this file is there. */
   readonly reapUntil?: string;
 }
@@ -23,8 +16,8 @@ export interface MarkingHandsOptions {
  * The hands process as it is, but for the sandboxes: its one tool notes in a file of the data folder
  * that it ran, and ends at once or when another file tells it to.
  */
-const options = JSON.parse(process.argv[2] ?? "{}") as MarkingHandsOptions;
-const { dataDir } = options;
+const { reapUntil, ...life } = JSON.parse(process.argv[2] ?? "{}") as MarkingHandsOptions;
+const { dataDir } = life;
 const marks = join(dataDir, "marks");
 
 const noBlobs: Blobs = {
@@ -52,9 +45,8 @@ async function isReleased(handId: string, name: string): Promise<boolean> {
 
 const provider = new ScriptedProvider();
 provider.reap = async () => {
-  const { reapUntil } = options;
   while (reapUntil !== undefined && !(await exists(reapUntil))) {
-    await systemClock.sleepUntil(systemClock.now() + 10, ending.signal);
+    await systemClock.sleepUntil(systemClock.now() + 10, new AbortController().signal);
   }
 };
 
@@ -65,24 +57,9 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-const ending = new AbortController();
-process.once("SIGTERM", () => ending.abort());
-armFailPoint(options.failPoint);
-try {
-  await liveAsHands({
-    dataDir,
-    openAdapters: async () => ({
-      provider,
-      blobs: noBlobs,
-      runTool: mark,
-      clock: systemClock,
-      report: (event, fields) => process.stderr.write(`${event} ${JSON.stringify(fields)}\n`),
-    }),
-    signal: ending.signal,
-    times: options.times ?? {},
-    unsafeForgetCalls: options.unsafeForgetCalls ?? false,
-  });
-} catch (error) {
-  process.exitCode = error instanceof HandsRunningError ? HANDS_RUNNING_EXIT_CODE : 1;
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-}
+await runTestHands(life, async () => ({
+  provider,
+  blobs: noBlobs,
+  runTool: mark,
+  clock: systemClock,
+}));
