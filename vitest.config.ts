@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
  * Seven projects, by what they need:
  * - unit: nothing but Node; beside the source.
  * - contract: real files, real processes, a real sandbox, a real PostgreSQL (`*.contract.test.ts` beside the source).
- * - containers: the same, for Docker, gVisor and root file systems of one's own; by `npm test -- --containers`.
+ * - containers: the same, for Docker, gVisor and root file systems of one's own; by `npm test -- --containers` and in CI.
  * - system: a started server, black box, under `test/`.
  * - conformance: a started server on each engine against the whole contract, and the fuzz of its routes.
  * - base: the full root file system of sandboxes, which takes minutes to be built (`npm run test:base`).

@@ -3,8 +3,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { provideBubblewrap } from "./lib/bubblewrap.js";
 import { provideClients } from "./lib/clients.js";
-import { provideDocker } from "./lib/docker.js";
 import { installPackages } from "./lib/install.js";
+import { provideMeanwhile } from "./lib/meanwhile.js";
 import { findNode, toolEnvironment } from "./lib/node.js";
 import { ROOT, SERVER } from "./lib/paths.js";
 import { providePostgres } from "./lib/postgres.js";
@@ -16,14 +16,14 @@ import { readVitestReport } from "./lib/vitest-report.js";
 /** Where everything is to be proved: what cannot be run has failed. */
 const PROVES_ALL = process.env.CI === "true" || process.env.CI === "1";
 const STAGE_MS_MAX = 15 * 60_000;
-/** Minutes more: Docker, gVisor and root file systems of one's own. */
-const WITH_CONTAINERS = process.argv.includes("--containers");
+/** Docker, gVisor, packages and root file systems of one's own: installs more than a developer asked for. */
+const WITH_CONTAINERS = PROVES_ALL || process.argv.includes("--containers");
 
 const stages = new Stages();
 const bubblewrap = provideBubblewrap();
 const postgres = providePostgres();
-const docker = WITH_CONTAINERS ? provideDocker() : undefined;
-provideClients({ installers: WITH_CONTAINERS });
+provideClients({ installers: false });
+const meanwhile = WITH_CONTAINERS ? provideMeanwhile() : undefined;
 await stages.run("install", async () => {
   await installPackages();
   return { passed: 0, failed: 0 };
@@ -39,9 +39,9 @@ const noSandbox = await sandboxProblem(build.failed > 0);
 await stages.run("scripts", scripts);
 await stages.run("unit", () => vitest("unit"));
 const withoutPostgres = postgresExclusions();
+const slower = await meanwhile;
 if (noSandbox === undefined) {
-  await stages.run("contract", () => vitest("contract", withoutPostgres));
-  if (docker) await stages.run("containers", () => vitest("containers", dockerExclusions(docker)));
+  await stages.run("contract", () => vitest("contract", [...withoutPostgres, ...slowSandboxes()]));
   await stages.run("system", () => vitest("system", withoutPostgres));
   await stages.run("conformance", () => vitest("conformance", withoutPostgres));
   await stages.run("faults", () => vitest("faults"));
@@ -57,11 +57,14 @@ if (noSandbox === undefined) {
 }
 process.exitCode = stages.report();
 
-/** What is left out where no Docker Engine can be started: all that needs one says so in its path. */
-function dockerExclusions(found) {
-  if ("path" in found) return [];
-  stages.skip("Docker and gVisor", `${found.missing}; ${found.fix}.`, PROVES_ALL);
-  return ["--exclude", "**/docker*.test.ts"];
+/** The suites of slow sandboxes, run beside others, since they mostly wait; all that need Docker say so in their path. */
+function slowSandboxes() {
+  if (slower === undefined) return [];
+  const project = ["--project", "containers"];
+  if ("path" in slower.docker) return project;
+  const { missing, fix } = slower.docker;
+  stages.skip("Docker and gVisor", `${missing}; ${fix}.`, PROVES_ALL);
+  return [...project, "--exclude", "**/docker*.test.ts"];
 }
 
 /** What is left out where PostgreSQL is missing: all that needs it says so in its path. */
