@@ -18,7 +18,7 @@ import { removeFolder } from "../sandbox/local/remove-folder.ts";
 
 const NEVER = new AbortController().signal;
 const BEGUN: HandFiles = { line: 1, is_ahead: false };
-const PROGRAM = join(import.meta.dirname, "../fake/bubblewrap-hands-main.ts");
+const PROGRAM = join(import.meta.dirname, "../../testing/bubblewrap-hands-main.ts");
 
 /**
  * A data folder whose first hands die at the point. They and the next ones are quick to keep what is idle, and let it

@@ -2,7 +2,7 @@ import { access, appendFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobRef, Blobs } from "../../core/ports/blobs.ts";
 import { systemClock } from "../../lib/system-clock.ts";
-import type { RunTool } from "../runtime/call-runner.ts";
+import type { RunTool } from "../runtime/run-tool.ts";
 import { runTestHands, type TestHandsOptions } from "./run-test-hands.ts";
 import { ScriptedProvider } from "./scripted-provider.ts";
 

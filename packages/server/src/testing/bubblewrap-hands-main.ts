@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { systemClock } from "../../lib/system-clock.ts";
-import { blobPath } from "../../store/blob-path.ts";
-import { LocalBlobs } from "../../store/local-blobs.ts";
-import { BubblewrapProvider } from "../sandbox/bubblewrap/bubblewrap-provider.ts";
-import { executeTool } from "../toolset/execute-tool.ts";
-import { runTestHands, type TestHandsOptions } from "./run-test-hands.ts";
+import { runTestHands, type TestHandsOptions } from "../hands/fake/run-test-hands.ts";
+import { BubblewrapProvider } from "../hands/sandbox/bubblewrap/bubblewrap-provider.ts";
+import { executeTool } from "../hands/toolset/execute-tool.ts";
+import { systemClock } from "../lib/system-clock.ts";
+import { blobPath } from "../store/blob-path.ts";
+import { LocalBlobs } from "../store/local-blobs.ts";
 
 /** The hands process with real sandboxes, without the settings that make an operator's machine of it. */
 const options = JSON.parse(process.argv[2] ?? "{}") as TestHandsOptions;
