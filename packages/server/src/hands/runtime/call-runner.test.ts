@@ -12,7 +12,9 @@ import { OutputCollector } from "../outputs/output-collector.ts";
 import { OUTPUTS_FOLDER } from "../outputs/output-file.ts";
 import { OutputLedger } from "../outputs/output-ledger.ts";
 import { OutputWatch } from "../outputs/output-watch.ts";
-import { CallRunner, type RunOutside, type RunTool } from "./call-runner.ts";
+import { CallRunner } from "./call-runner.ts";
+import { LeftBehind } from "./left-behind.ts";
+import type { RunOutside, RunTool } from "./run-tool.ts";
 import { SandboxKeeper } from "./sandbox-keeper.ts";
 
 const LIMITS = { callMs: 600_000, bashCallMs: 3_600_000, stopGraceMs: 10_000, collectMs: 60_000 };
@@ -283,14 +285,10 @@ function open(runTool: RunTool, outsideRun?: RunOutside) {
     ...{ handsFolder: "/no/hands/here", clock, report },
     discard: (handId) => keeper.dispose(handId),
   });
-  const tools = { runTool, outside, notes };
+  const { collectMs } = LIMITS;
+  const left = new LeftBehind({ keeper, notes, collector, clock, report, collectMs });
   const runner = new CallRunner({
-    keeper,
-    collector,
-    watch,
-    ...tools,
-    clock,
-    report,
+    ...{ keeper, notes, left, watch, runTool, outside, clock, report },
     limits: LIMITS,
   });
   return {

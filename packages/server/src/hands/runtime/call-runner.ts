@@ -1,11 +1,5 @@
-import type { ResultBlock } from "@drover/api";
 import type { Clock } from "../../core/ports/clock.ts";
-import type {
-  CallOutcome,
-  HandCall,
-  Recovered,
-  RepositoryProblem,
-} from "../../core/ports/hands.ts";
+import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
 import {
   type ProvisionRequest,
   type Sandbox,
@@ -17,58 +11,32 @@ import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { HandNotes } from "../checkpoints/hand-notes.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { HandMemories } from "../memory/hand-memories.ts";
-import type { OutputCollector } from "../outputs/output-collector.ts";
 import type { OutputWatch } from "../outputs/output-watch.ts";
 import { RESULT_BYTES_MAX } from "../protocol/messages.ts";
+import {
+  AFTERWARDS,
+  cancelled,
+  diedMessage,
+  failed,
+  result,
+  withNews,
+  withProblems,
+} from "./call-outcomes.ts";
 import { Deadline, whenAborted } from "./deadline.ts";
+import type { FoundMemory, LeftBehind } from "./left-behind.ts";
 import type { Report } from "./report.ts";
+import type { Prepare, RunOutside, RunTool, ToolAnswer } from "./run-tool.ts";
 import type { SandboxKeeper, SandboxLease } from "./sandbox-keeper.ts";
-
-/** What a tool gave. */
-export interface ToolAnswer {
-  readonly content: readonly ResultBlock[];
-  readonly is_error: boolean;
-}
-
-/**
- * Carries out one call of a tool in a live sandbox. Aborting the signal ends it soon, with whatever
- * answer. Rejects with `SandboxGoneError` if the sandbox died.
- */
-export type RunTool = (
-  sandbox: Sandbox,
-  call: { readonly name: string; readonly input: Readonly<Record<string, unknown>> },
-  onOutput: (chunk: Uint8Array) => void,
-  signal: AbortSignal,
-) => Promise<ToolAnswer>;
-
-/**
- * Carries out one call of a tool that needs no sandbox. Aborting the signal ends it soon, with
- * whatever answer.
- */
-export type RunOutside = (
-  call: Pick<HandCall, "name" | "input" | "settings">,
-  signal: AbortSignal,
-) => Promise<ToolAnswer>;
-
-/**
- * Makes a sandbox ready for a call, and gives what could not be had. Rejects only when the signal is
- * aborted.
- */
-export type Prepare = (
-  sandbox: Sandbox,
-  call: HandCall,
-  signal: AbortSignal,
-) => Promise<readonly RepositoryProblem[]>;
 
 export interface CallRunnerOptions {
   readonly keeper: SandboxKeeper;
   readonly prepare?: Prepare | undefined;
   readonly notes: HandNotes;
-  readonly collector: OutputCollector;
+  readonly left: LeftBehind;
   readonly watch: OutputWatch;
   readonly runTool: RunTool;
   /** The memory stores of hands; without it none is mounted. */
-  readonly memory?: Pick<HandMemories, "refresh" | "collect"> | undefined;
+  readonly memory?: Pick<HandMemories, "refresh"> | undefined;
   /** By name, the tools for which no sandbox is made. */
   readonly outside: ReadonlyMap<string, RunOutside>;
   readonly clock: Clock;
@@ -94,37 +62,12 @@ type Ending =
   /** It was told to stop and did not in time. */
   | { readonly type: "deaf" };
 
-/** What differs in a hand's memory stores, as a part of a result. */
-type FoundMemory = Pick<Recovered, "memory">;
-
 /** Runs one accepted call to its outcome, in bounded time, whatever its sandbox does. */
 export class CallRunner {
   readonly #options: CallRunnerOptions;
 
   constructor(options: CallRunnerOptions) {
     this.#options = options;
-  }
-
-  /**
-   * Takes what a dead sandbox of the hand has left, from inside the next one, which its next call uses: outputs into
-   * the ledger, and gives what changed in memory stores. Undefined if no sandbox can be had now. Never rejects.
-   */
-  async recover(hand: ProvisionRequest): Promise<FoundMemory | undefined> {
-    const { clock, keeper, limits, notes, report } = this.#options;
-    using deadline = new Deadline(clock, limits.collectMs);
-    try {
-      const lease = await keeper.acquire(notes.requestOf(hand), deadline.signal);
-      try {
-        await notes.filled(hand.handId);
-        await this.#collect(lease.sandbox, hand);
-        return await this.#memoryOf(lease.sandbox, hand, RESULT_BYTES_MAX / 2);
-      } finally {
-        lease.release();
-      }
-    } catch (error) {
-      report("nothing_recovered", { hand_id: hand.handId, error });
-      return undefined;
-    }
   }
 
   /** Never rejects. */
@@ -162,7 +105,7 @@ export class CallRunner {
       const outcome = failed(
         `The call was not run: the sandbox has died since the last call (${death}). ${AFTERWARDS}`,
       );
-      return { ...outcome, ...(await this.recover(call)) };
+      return { ...outcome, ...(await this.#options.left.recover(call)) };
     }
     failPoint("hands.call.before_provision");
     const lease = await this.#options.keeper.acquire({ ...request, holder: call.sessionId }, stop);
@@ -251,7 +194,7 @@ export class CallRunner {
     const isCancelled = record.cancelSignal.aborted;
     switch (ending.type) {
       case "answered": {
-        await this.#collect(lease.sandbox, record.call);
+        await this.#options.left.collect(lease.sandbox, record.call);
         const { content, is_error } = ending.answer;
         if (isCancelled || !deadline.isOver) {
           return result(content, is_error || isCancelled, isCancelled);
@@ -287,13 +230,7 @@ export class CallRunner {
       report("sandbox_not_ended", { hand_id: call.handId, error });
     });
     await Promise.race([ended, patience.passed]);
-    return await this.recover(call);
-  }
-
-  async #collect(sandbox: Sandbox, hand: ProvisionRequest): Promise<void> {
-    const { clock, limits, collector } = this.#options;
-    using deadline = new Deadline(clock, limits.collectMs);
-    await Promise.race([collector.collect(sandbox, hand, deadline.signal), deadline.passed]);
+    return await this.#options.left.recover(call);
   }
 
   /** What the sandbox changed in memory stores, as far as a result has room for it. */
@@ -301,16 +238,7 @@ export class CallRunner {
     if (outcome.type !== "result") return outcome;
     const used = JSON.stringify(outcome).length;
     const room = Math.max(0, Math.floor((RESULT_BYTES_MAX - used) / 2));
-    return { ...outcome, ...(await this.#memoryOf(sandbox, call, room)) };
-  }
-
-  async #memoryOf(sandbox: Sandbox, hand: ProvisionRequest, room: number): Promise<FoundMemory> {
-    const { clock, limits, memory } = this.#options;
-    if (memory === undefined) return {};
-    using deadline = new Deadline(clock, limits.collectMs);
-    const collected = memory.collect(sandbox, hand, { room, signal: deadline.signal });
-    const report = await Promise.race([collected, deadline.passed.then(() => undefined)]);
-    return report === undefined ? {} : { memory: report };
+    return { ...outcome, ...(await this.#options.left.memoryOf(sandbox, call, room)) };
   }
 
   #ceilingMs({ name }: HandCall): number {
@@ -322,47 +250,4 @@ export class CallRunner {
     const seconds = Math.round(this.#ceilingMs(call) / 1000);
     return `The call was ended after ${seconds} s of ${doing}, the most a call may take.`;
   }
-}
-
-const AFTERWARDS =
-  "The next call gets a new sandbox with the same files; running processes and shell state are lost.";
-
-function diedMessage(name: string, why: string): string {
-  return `The sandbox died while ${name} ran (${why}): the outcome is unknown. ${AFTERWARDS}`;
-}
-
-function failed(message: string): CallOutcome {
-  return result([{ type: "text", text: message }], true, false);
-}
-
-function cancelled(message: string): CallOutcome {
-  return result([{ type: "text", text: message }], true, true);
-}
-
-/** Without outputs: those that wait go along whenever it is asked for. */
-function result(
-  content: readonly ResultBlock[],
-  is_error: boolean,
-  isCancelled: boolean,
-): CallOutcome {
-  return { type: "result", content, is_error, outputs: [], cancelled: isCancelled };
-}
-
-/** What there is to tell of the sandbox since the last result from there. */
-function withNews(outcome: CallOutcome, sandbox: Sandbox): CallOutcome {
-  if (outcome.type !== "result") return outcome;
-  const egress = sandbox.takeEgress();
-  const facts = sandbox.takeFacts();
-  return {
-    ...outcome,
-    ...(egress.length > 0 && { egress }),
-    ...(facts !== undefined && { sandbox: facts }),
-  };
-}
-
-/** Told to the model as well, which would look for them in vain. */
-function withProblems(outcome: CallOutcome, problems: readonly RepositoryProblem[]): CallOutcome {
-  if (outcome.type !== "result" || problems.length === 0) return outcome;
-  const notes = problems.map(({ message }) => ({ type: "text" as const, text: `[${message}]` }));
-  return { ...outcome, content: [...outcome.content, ...notes], repositories: problems };
 }

@@ -19,6 +19,7 @@ import type { OutputLedger } from "../outputs/output-ledger.ts";
 import type { HandsService } from "../protocol/hands-server.ts";
 import type { CallRunner } from "./call-runner.ts";
 import { Deadline } from "./deadline.ts";
+import type { LeftBehind } from "./left-behind.ts";
 import type { Report } from "./report.ts";
 import type { SandboxKeeper } from "./sandbox-keeper.ts";
 
@@ -30,6 +31,7 @@ const LOOK_MS = 3_000;
 export interface CallServiceOptions {
   readonly journal: CallJournal;
   readonly runner: CallRunner;
+  readonly left: Pick<LeftBehind, "recover">;
   readonly keeper: SandboxKeeper;
   readonly notes: HandNotes;
   readonly outbox: CheckpointOutbox;
@@ -106,7 +108,7 @@ export class CallService implements HandsService {
 
   async recover(hand: HandOfSession): Promise<Recovered | undefined> {
     if (!this.#options.notes.isOf(hand)) return { outputs: [] };
-    const memory = await this.#options.runner.recover(hand);
+    const memory = await this.#options.left.recover(hand);
     return memory && { ...memory, outputs: this.outputsOf(hand.handId) };
   }
 

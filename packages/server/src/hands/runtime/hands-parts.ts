@@ -21,10 +21,12 @@ import {
   type RepositoryKeeperOptions,
 } from "../repositories/repository-keeper.ts";
 import { HandFolder, handsFolderOf } from "../sandbox/local/hand-folder.ts";
-import { CallRunner, type RunOutside, type RunTool } from "./call-runner.ts";
+import { CallRunner } from "./call-runner.ts";
 import { CallService } from "./call-service.ts";
 import { type HandsTimes, KEEPING, type Keeping, SANDBOXES_MAX } from "./hands-limits.ts";
+import { LeftBehind } from "./left-behind.ts";
 import type { Report } from "./report.ts";
+import type { RunOutside, RunTool } from "./run-tool.ts";
 import { SandboxKeeper } from "./sandbox-keeper.ts";
 
 /** What acts, made by the composition root. */
@@ -109,26 +111,16 @@ export async function assembleHands(
     ...{ keeper, journal, discard, installationId, dataDir: options.dataDir },
     limits: { ...keeping, idleMs: times.sandboxIdleMs },
   });
-  const tools = {
-    memory,
-    runTool,
-    outside,
-    notes: files.notes,
-    prepare: repositories?.prepare.bind(repositories),
-  };
+  const { notes } = files;
+  const { collectMs } = times;
+  const left = new LeftBehind({ keeper, notes, collector, memory, clock, report, collectMs });
   const runner = new CallRunner({
-    keeper,
-    collector,
-    watch,
-    ...tools,
-    clock,
-    report,
+    ...{ keeper, notes, left, watch, memory, runTool, outside, clock, report },
+    prepare: repositories?.prepare.bind(repositories),
     limits: times,
   });
   const service = new CallService({
-    journal,
-    runner,
-    keeper,
+    ...{ journal, runner, left, keeper },
     ...files,
     ...outputs,
     blobs,

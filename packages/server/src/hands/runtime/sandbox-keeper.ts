@@ -1,6 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { Recipe } from "../../core/ports/hands.ts";
 import {
   type ProvisionRequest,
   type Sandbox,
@@ -10,8 +8,8 @@ import {
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { Deadline } from "./deadline.ts";
 import type { Report } from "./report.ts";
-
-const UNNOTICED_DEATHS_MAX = 10_000;
+import { type Holding, isFor, type SandboxEntry } from "./sandbox-entry.ts";
+import { UnnoticedDeaths } from "./unnoticed-deaths.ts";
 
 export interface SandboxKeeperOptions {
   readonly provider: SandboxProvider;
@@ -43,42 +41,14 @@ export interface SandboxLease {
   release(): void;
 }
 
-/** A request by a session that has the hand now. */
-export interface Holding extends ProvisionRequest {
-  /** The session; absent for what is no call of one. */
-  readonly holder?: string;
-}
-
-/** One hand's sandbox from the first call for it until its processes are proved gone. */
-interface Entry {
-  /** What the provider says, however late. */
-  readonly made: Promise<Sandbox>;
-  /** The same for those who wait, who hear of a missed deadline at once. */
-  readonly sandbox: Promise<Sandbox>;
-  /** Aborts the making of it. */
-  readonly abandon: AbortController;
-  /** The sandbox once it is ready. */
-  live: Sandbox | undefined;
-  users: number;
-  lastUsedMs: number;
-  closing: Promise<void> | undefined;
-  /** For reading alone, and to be ended for whoever else asks. */
-  isRead: boolean;
-  closedBecause: string | undefined;
-  /** What its newest call came with, and whose that was. */
-  used: Pick<Holding, "holder" | "recipe">;
-  readonly closedListeners: Set<(why: string) => void>;
-}
-
 /**
  * At most one sandbox a hand, made on first use. The entry of a dying one stays until its processes
  * are gone, so that a hand's next sandbox never meets them on the same workspace.
  */
 export class SandboxKeeper {
   readonly #options: SandboxKeeperOptions;
-  readonly #entries = new Map<string, Entry>();
-  /** How a hand's sandbox died by itself, until a call tells of it. */
-  readonly #unnoticedDeaths = new Map<string, { readonly entry: Entry; readonly why: string }>();
+  readonly #entries = new Map<string, SandboxEntry>();
+  readonly #unnoticedDeaths = new UnnoticedDeaths();
   #closed = false;
 
   constructor(options: SandboxKeeperOptions) {
@@ -115,9 +85,7 @@ export class SandboxKeeper {
    * ended it for that, or if that was told before. Its shell's state went with it, which the agent must hear once.
    */
   takeUnnoticedDeath(handId: string): string | undefined {
-    const death = this.#unnoticedDeaths.get(handId);
-    this.#unnoticedDeaths.delete(handId);
-    return death?.why;
+    return this.#unnoticedDeaths.take(handId);
   }
 
   has(handId: string): boolean {
@@ -153,7 +121,7 @@ export class SandboxKeeper {
   }
 
   async #read<T>(
-    entry: Entry,
+    entry: SandboxEntry,
     use: (sandbox: Sandbox, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const { signal } = entry.abandon;
@@ -174,7 +142,7 @@ export class SandboxKeeper {
 
   async dispose(handId: string): Promise<void> {
     await this.close(handId);
-    this.#unnoticedDeaths.delete(handId);
+    this.#unnoticedDeaths.forget(handId);
     await this.#options.provider.dispose(handId);
   }
 
@@ -199,7 +167,7 @@ export class SandboxKeeper {
     await Promise.all(all.map(([handId, entry]) => this.#close(handId, entry)));
   }
 
-  async #entryFor(request: Holding, signal: AbortSignal): Promise<Entry> {
+  async #entryFor(request: Holding, signal: AbortSignal): Promise<SandboxEntry> {
     for (;;) {
       if (signal.aborted) throw givenUp();
       if (this.#closed) throw new SandboxUnavailableError("these hands are stopping");
@@ -214,7 +182,7 @@ export class SandboxKeeper {
   }
 
   /** Begins to end what is not for the one who asks. */
-  #giveWay(handId: string, entry: Entry): void {
+  #giveWay(handId: string, entry: SandboxEntry): void {
     if (entry.isRead) entry.abandon.abort();
     if (!entry.closing) this.#closeLater(handId, entry);
   }
@@ -230,7 +198,7 @@ export class SandboxKeeper {
     );
   }
 
-  #provision(request: Holding): Entry {
+  #provision(request: Holding): SandboxEntry {
     const { clock, provider, provisionDeadlineMs, installDeadlineMs } = this.#options;
     const abandon = new AbortController();
     const made = provider.provision(request, abandon.signal);
@@ -241,7 +209,7 @@ export class SandboxKeeper {
       const seconds = Math.round(deadlineMs / 1000);
       throw new SandboxUnavailableError(`a sandbox could not be made within ${seconds} s`);
     });
-    const entry: Entry = {
+    const entry: SandboxEntry = {
       made,
       sandbox: Promise.race([made, missed]),
       abandon,
@@ -260,7 +228,7 @@ export class SandboxKeeper {
   }
 
   /** Keeps the entry true to what becomes of the sandbox. */
-  async #follow(handId: string, entry: Entry, deadline: Deadline): Promise<void> {
+  async #follow(handId: string, entry: SandboxEntry, deadline: Deadline): Promise<void> {
     entry.sandbox.catch(() => {
       if (deadline.isOver) this.#closeLater(handId, entry);
     });
@@ -277,7 +245,7 @@ export class SandboxKeeper {
     }
   }
 
-  #lease(handId: string, entry: Entry, sandbox: Sandbox): SandboxLease {
+  #lease(handId: string, entry: SandboxEntry, sandbox: Sandbox): SandboxLease {
     return {
       sandbox,
       onClosed(listener) {
@@ -286,48 +254,39 @@ export class SandboxKeeper {
         return () => entry.closedListeners.delete(listener);
       },
       end: () => {
-        if (this.#unnoticedDeaths.get(handId)?.entry === entry)
-          this.#unnoticedDeaths.delete(handId);
+        this.#unnoticedDeaths.forget(handId, entry);
         return this.#close(handId, entry);
       },
       release: () => this.#release(entry),
     };
   }
 
-  #died(handId: string, entry: Entry, why: string): void {
+  #died(handId: string, entry: SandboxEntry, why: string): void {
     this.#options.report("sandbox_ended", { hand_id: handId, why });
     // Also while it is used: a call may have had its answer from it before.
-    if (!entry.closing) this.#rememberDeath(handId, { entry, why });
+    if (!entry.closing) this.#unnoticedDeaths.add(handId, { entry, why });
     entry.closedBecause = why;
     for (const listener of entry.closedListeners) listener(why);
   }
 
-  #rememberDeath(handId: string, death: { entry: Entry; why: string }): void {
-    this.#unnoticedDeaths.set(handId, death);
-    for (const oldest of this.#unnoticedDeaths.keys()) {
-      if (this.#unnoticedDeaths.size <= UNNOTICED_DEATHS_MAX) return;
-      this.#unnoticedDeaths.delete(oldest);
-    }
-  }
-
-  #release(entry: Entry): void {
+  #release(entry: SandboxEntry): void {
     entry.users -= 1;
     entry.lastUsedMs = this.#options.clock.now();
   }
 
-  #close(handId: string, entry: Entry): Promise<void> {
+  #close(handId: string, entry: SandboxEntry): Promise<void> {
     if (entry.isRead) entry.abandon.abort();
     entry.closing ??= this.#end(handId, entry);
     return entry.closing;
   }
 
-  #closeLater(handId: string, entry: Entry): void {
+  #closeLater(handId: string, entry: SandboxEntry): void {
     this.#close(handId, entry).catch((error: unknown) => {
       this.#options.report("sandbox_not_ended", { hand_id: handId, error });
     });
   }
 
-  async #end(handId: string, entry: Entry): Promise<void> {
+  async #end(handId: string, entry: SandboxEntry): Promise<void> {
     entry.abandon.abort();
     const sandbox = await entry.made.catch(ignore);
     try {
@@ -343,28 +302,13 @@ export class SandboxKeeper {
     }
   }
 
-  #forget(handId: string, entry: Entry): void {
+  #forget(handId: string, entry: SandboxEntry): void {
     if (this.#entries.get(handId) === entry) this.#entries.delete(handId);
   }
 
-  #idle(): [string, Entry][] {
+  #idle(): [string, SandboxEntry][] {
     return [...this.#entries].filter(([, entry]) => entry.users === 0 && !entry.closing);
   }
-}
-
-/**
- * True for one that may be used. What a sandbox was made with holds for its session as long as it has the hand. Another session gets it
- * as it is only if its own would be the same: else it could reach what was promised to the first alone.
- */
-function isFor({ used, closing, isRead }: Entry, { holder, recipe }: Holding): boolean {
-  if (closing || isRead) return false;
-  if (holder === undefined || holder === used.holder) return true;
-  return isDeepStrictEqual(comparable(recipe), comparable(used.recipe));
-}
-
-/** Without what its files began with, which is over. */
-function comparable({ checkpoint: _, ...recipe }: Recipe): Omit<Recipe, "checkpoint"> {
-  return recipe;
 }
 
 function givenUp(): SandboxUnavailableError {

@@ -1,0 +1,39 @@
+import type { ResultBlock } from "@drover/api";
+import type { HandCall, RepositoryProblem } from "../../core/ports/hands.ts";
+import type { Sandbox } from "../../core/ports/sandbox.ts";
+
+/** What a tool gave. */
+export interface ToolAnswer {
+  readonly content: readonly ResultBlock[];
+  readonly is_error: boolean;
+}
+
+/**
+ * Carries out one call of a tool in a live sandbox. Aborting the signal ends it soon, with whatever
+ * answer. Rejects with `SandboxGoneError` if the sandbox died.
+ */
+export type RunTool = (
+  sandbox: Sandbox,
+  call: { readonly name: string; readonly input: Readonly<Record<string, unknown>> },
+  onOutput: (chunk: Uint8Array) => void,
+  signal: AbortSignal,
+) => Promise<ToolAnswer>;
+
+/**
+ * Carries out one call of a tool that needs no sandbox. Aborting the signal ends it soon, with
+ * whatever answer.
+ */
+export type RunOutside = (
+  call: Pick<HandCall, "name" | "input" | "settings">,
+  signal: AbortSignal,
+) => Promise<ToolAnswer>;
+
+/**
+ * Makes a sandbox ready for a call, and gives what could not be had. Rejects only when the signal is
+ * aborted.
+ */
+export type Prepare = (
+  sandbox: Sandbox,
+  call: HandCall,
+  signal: AbortSignal,
+) => Promise<readonly RepositoryProblem[]>;
