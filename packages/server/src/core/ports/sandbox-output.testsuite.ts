@@ -92,7 +92,7 @@ export function testOutput(name: string, open: () => Promise<SandboxWorld>): voi
         Promise.all([
           writing,
           other,
-          first.sh("until ls -A d | grep write; do :; done; kill -9 2"),
+          first.sh("until ls -A d | grep write; do :; done; kill -9 $PPID; sleep 600"),
         ]),
       ).rejects.toThrow("the sandbox is gone");
       await Promise.allSettled([writing, other]);

@@ -5,15 +5,16 @@ import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { testOutput } from "../../../core/ports/sandbox-output.testsuite.ts";
 import { testRunaways } from "../../../core/ports/sandbox-runaways.testsuite.ts";
+import { testCrashes } from "../local/crash.testsuite.ts";
 import { testProbes } from "../local/escapes.testsuite.ts";
-import { testCrashes } from "./crash.testsuite.ts";
+import { testMemory } from "../local/memory.testsuite.ts";
+import { testSkills } from "../local/skills.testsuite.ts";
 import { openDiskWorld } from "./disk-world.testsuite.ts";
 import { testEscapes } from "./escape.testsuite.ts";
 import { testLaunches } from "./launches.testsuite.ts";
 import { openLimitsWorld } from "./limits-world.testsuite.ts";
-import { testMemory } from "./memory.testsuite.ts";
-import { testSkills } from "./skills.testsuite.ts";
-import { openBubblewrapWorld } from "./test-world.ts";
+import { testRecords } from "./records.testsuite.ts";
+import { openBubblewrapCrashes, openBubblewrapWorld } from "./test-world.ts";
 
 // The strictest there is: what a sandbox must read is made readable all the same.
 process.umask(0o077);
@@ -30,8 +31,9 @@ describe.skipIf(process.getuid?.() !== 0)("as root", () => {
   testProbes("bubblewrap with a kernel uid for each hand", openBubblewrapWorld);
   testEscapes("root", { type: "none" });
   testEscapes("root", { type: "unrestricted" });
-  testCrashes("root");
+  testCrashes("bubblewrap, root", openBubblewrapCrashes);
+  testRecords("root");
   testLaunches("root");
-  testSkills("root");
-  testMemory("root");
+  testSkills("bubblewrap, root", openBubblewrapWorld);
+  testMemory("bubblewrap, root", openBubblewrapWorld);
 });

@@ -1,18 +1,10 @@
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { type DiskWorld, TESTED_DISK } from "../../../core/ports/sandbox-disk.testsuite.ts";
 import { diskWorld } from "../local/disk-world.testsuite.ts";
 import { BubblewrapProvider } from "./bubblewrap-provider.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
 
-const PROVIDER = pathToFileURL(join(import.meta.dirname, "bubblewrap-provider.ts")).href;
-const CODE = `
-const { BubblewrapProvider } = await import(${JSON.stringify(PROVIDER)});
-const provider = new BubblewrapProvider(options);
-`;
-
 /** An installation whose sandboxes have little room. */
 export async function openDiskWorld(): Promise<DiskWorld> {
   const world = await openBubblewrapWorld(TESTED_DISK);
-  return diskWorld({ world, provide: (options) => new BubblewrapProvider(options), code: CODE });
+  return diskWorld({ world, provide: (options) => new BubblewrapProvider(options) });
 }

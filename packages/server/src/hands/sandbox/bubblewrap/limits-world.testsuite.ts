@@ -1,22 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LimitsWorld, TESTED_LIMITS } from "../../../core/ports/sandbox-limits.testsuite.ts";
-import { cgroupLayout } from "../cgroups/cgroup-layout.ts";
 import { counterOf } from "../cgroups/sandbox-group.ts";
 import { findRecord } from "../local/process-record.ts";
 import { BubblewrapProvider } from "./bubblewrap-provider.ts";
+import { mustHaveGroups } from "./must-have-groups.ts";
 import { openBubblewrapWorld } from "./test-world.ts";
-
-/**
- * Whether sandboxes of this process have groups: root can always make them in version 1, and nobody else
- * can. In version 2 it depends on who delegates what.
- */
-export function mustHaveGroups(): boolean | undefined {
-  const read = (name: string) => readFileSync(`/proc/self/${name}`, "utf8");
-  const { v1 } = cgroupLayout(read("cgroup"), read("mountinfo"));
-  if (v1.memory === undefined || v1.cpu === undefined || v1.pids === undefined) return undefined;
-  return process.getuid?.() === 0;
-}
 
 /** An installation whose sandboxes are limited. */
 export async function openLimitsWorld(): Promise<LimitsWorld> {

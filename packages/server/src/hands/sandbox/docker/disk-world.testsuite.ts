@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { type DiskWorld, TESTED_DISK } from "../../../core/ports/sandbox-disk.testsuite.ts";
 import { installationId } from "../../protocol/hands-file.ts";
 import { makeTemplate } from "../disk/disk-template.ts";
@@ -12,7 +11,6 @@ import { recordLaunch, saveRecord } from "../local/process-record.ts";
 import { DockerProvider } from "./docker-provider.ts";
 import { openDockerWorld } from "./test-world.ts";
 
-const hrefOf = (path: string) => pathToFileURL(join(import.meta.dirname, path)).href;
 const SCRIPT = join(import.meta.dirname, "../../agent/engine-disk.pl");
 
 export interface EngineDiskWorld extends DiskWorld {
@@ -29,14 +27,8 @@ export async function openEngineDiskWorld(
   const installation = () => installationId(world.folder);
   const provide = (options: LocalProviderOptions) =>
     new DockerProvider({ ...options, name, socketPath, installation });
-  const code = `
-const { DockerProvider } = await import(${JSON.stringify(hrefOf("docker-provider.ts"))});
-const { installationId } = await import(${JSON.stringify(hrefOf("../../protocol/hands-file.ts"))});
-const engine = ${JSON.stringify({ name, socketPath })};
-const provider = new DockerProvider({ ...options, ...engine, installation: () => installationId(dataFolder) });
-`;
   return {
-    ...diskWorld({ world, provide, code }),
+    ...diskWorld({ world, provide }),
     async leaveMounted(hand) {
       const folder = join(world.folder, "hands", hand);
       const stage = join(folder, "stage");

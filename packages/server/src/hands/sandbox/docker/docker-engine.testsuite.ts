@@ -3,13 +3,21 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { testSandboxes } from "../../../core/ports/sandbox.testsuite.ts";
 import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
+import { testOutput } from "../../../core/ports/sandbox-output.testsuite.ts";
+import { testRunaways } from "../../../core/ports/sandbox-runaways.testsuite.ts";
 import { testOutfits } from "../../packages/outfits.testsuite.ts";
+import { testCrashes } from "../local/crash.testsuite.ts";
 import { testProbes } from "../local/escapes.testsuite.ts";
+import { testMemory } from "../local/memory.testsuite.ts";
+import { testSkills } from "../local/skills.testsuite.ts";
 import { openEngineDiskWorld } from "./disk-world.testsuite.ts";
 import { testEngineDisks, testForeignDisk } from "./engine-disk.testsuite.ts";
 import { openDockerLimits } from "./limits-world.testsuite.ts";
 import { openDockerOutfits } from "./outfits-world.testsuite.ts";
-import { openDockerWorld } from "./test-world.ts";
+import { openDockerCrashes, openDockerWorld } from "./test-world.ts";
+
+/** Of runc: gVisor's containers are those of the same engine. */
+const KILLS = { times: 3, launches: 2, withinMs: 600 } as const;
 
 /** All that holds for sandboxes of every provider, on an engine of the test's own. */
 export function testEngine(name: "docker" | "gvisor", title: string): void {
@@ -22,7 +30,18 @@ export function testEngine(name: "docker" | "gvisor", title: string): void {
     const testDisk = name === "gvisor" ? testForeignDisk : testEngineDisks;
     testDisk(title, () => openEngineDiskWorld(engine, name));
     testOutfits(title, () => openDockerOutfits(engine, name));
-    if (name === "docker") testLimits(title, () => openDockerLimits(engine));
+    testSkills(title, () => openDockerWorld(engine, name), []);
+    testMemory(title, () => openDockerWorld(engine, name));
+    testCrashes(
+      title,
+      () => openDockerCrashes(engine, name),
+      name === "docker" ? KILLS : undefined,
+    );
+    testLimits(title, () => openDockerLimits(engine, name));
+    if (name === "docker") {
+      testOutput(title, () => openDockerWorld(engine, name));
+      testRunaways(title, () => openDockerWorld(engine, name));
+    }
     // The one with more that could be reached; without a network there is less.
     testProbes(title, () => openDockerWorld(engine, name), [{ type: "unrestricted" }]);
   });

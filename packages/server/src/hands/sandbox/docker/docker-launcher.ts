@@ -55,8 +55,8 @@ export interface DockerLauncherOptions {
 
 /**
  * gVisor's own threads and, for each process inside, a stand-in on each of them count too. Where there is
- * no room for one it ends at once, with the sandbox: so the limit ends a sandbox and refuses no fork.
- * Measured: 15 a process, with two processors.
+ * no room for one it ends at once, with the sandbox: so this limit is so high that its own, on what is
+ * inside, is met first. Measured: 15 a process, with two processors.
  */
 const GVISOR_PIDS = 32;
 const REAP_MS = 15_000;
@@ -269,10 +269,14 @@ export class DockerLauncher implements SandboxLauncher {
     });
   }
 
-  /** What each process inside carries; 0 where its user has processes that are not the sandbox's. */
+  /**
+   * What each process inside carries; 0 where its user has processes that are not the sandbox's. With a
+   * kernel of its own that is the limit; with the machine's it is the group's, which must be met first.
+   */
   #insideProcesses({ uid, limits }: LaunchRequest): number {
     if (uid === undefined) return 0;
-    return this.can("pids") ? limits.processes + UNCOUNTED_PROCESSES : limits.processes;
+    const isCounted = this.name === "docker" && this.can("pids");
+    return isCounted ? limits.processes + UNCOUNTED_PROCESSES : limits.processes;
   }
 
   async #prepare(): Promise<Prepared> {

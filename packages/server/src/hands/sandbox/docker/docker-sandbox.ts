@@ -174,9 +174,12 @@ function localProcess({ Id, State }: Inspected, { launch_id }: LaunchRecord) {
   if (process.platform !== "linux") return undefined;
   const first = identify(State.Pid);
   if (first === undefined) return undefined;
-  const command = readFileSync(`/proc/${State.Pid}/cmdline`, "latin1");
-  // Of runc it is the agent; of gVisor what runs the container.
-  return command.includes(launch_id) || command.includes(Id) ? first : undefined;
+  const read = (name: string) => readFileSync(`/proc/${State.Pid}/${name}`, "latin1");
+  const command = read("cmdline");
+  // Of gVisor it is what runs the container. Of runc it is the agent, or what is about to become it: that has
+  // the container's groups already.
+  const isOurs = [launch_id, Id].some((id) => command.includes(id)) || read("cgroup").includes(Id);
+  return isOurs ? first : undefined;
 }
 
 /** Throws if any way but its own loopback leads out of the process's network. */

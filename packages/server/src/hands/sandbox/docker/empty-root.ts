@@ -6,16 +6,8 @@ const LINK = "2";
 
 /** Where something is bound or mounted; an engine makes what is missing, but not beside what is read-only. */
 const PLACES = [
-  ...[
-    "dev",
-    "etc",
-    "mnt",
-    "mnt/memory",
-    "mnt/session",
-    "mnt/session/.spill",
-    "mnt/session/outputs",
-  ],
-  ...["mnt/session/uploads", "mnt/skills", "opt", "proc", "run", "sys", "tmp", "usr"],
+  ...["dev", "etc", "mnt", "mnt/session", "mnt/session/.spill", "mnt/session/outputs"],
+  ...["mnt/session/uploads", "opt", "proc", "run", "sys", "tmp", "usr"],
   ...["var", "var/tmp"],
   "workspace",
 ];

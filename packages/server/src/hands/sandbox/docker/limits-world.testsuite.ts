@@ -8,10 +8,11 @@ import { containerGroup } from "./container-group.ts";
 import { dockerProvider } from "./test-world.ts";
 
 /** An installation whose containers are limited. */
-export async function openDockerLimits(engine: {
-  readonly socketPath: string;
-}): Promise<LimitsWorld> {
-  const provide = dockerProvider(engine, "docker");
+export async function openDockerLimits(
+  engine: { readonly socketPath: string },
+  name: "docker" | "gvisor",
+): Promise<LimitsWorld> {
+  const provide = dockerProvider(engine, name);
   const world = await openInstallation(provide, TESTED_LIMITS);
   const seen = new Set<string>();
   const pidOf = (hand: string) => {
@@ -26,7 +27,8 @@ export async function openDockerLimits(engine: {
     ...world,
     isSlow: true,
     mustLimit: true,
-    neighbour: () => openDockerLimits(engine),
+    hasOwnKernel: name === "gvisor",
+    neighbour: () => openDockerLimits(engine, name),
     strict: () =>
       provide({
         dataFolder: world.folder,

@@ -1,8 +1,13 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { installationId } from "../../protocol/hands-file.ts";
-import { type InstallationWorld, openInstallation } from "../local/installation-world.ts";
+import type { CrashWorld } from "../local/crash.testsuite.ts";
+import { openInstallation, type ProviderWorld } from "../local/installation-world.ts";
 import type { LocalProvider, LocalProviderOptions } from "../local/local-provider.ts";
 import type { SandboxLimits } from "../local/sandbox-layout.ts";
+import { containerName, inspectContainer } from "./containers.ts";
 import { DockerProvider } from "./docker-provider.ts";
+import { EngineClient } from "./engine-client.ts";
 
 /** Providers whose sandboxes are containers of the engine at the socket. */
 export function dockerProvider(
@@ -17,10 +22,37 @@ export function dockerProvider(
     });
 }
 
+const hrefOf = (path: string) => pathToFileURL(join(import.meta.dirname, path)).href;
+
 export async function openDockerWorld(
   engine: { readonly socketPath: string },
   name: "docker" | "gvisor",
   limits: Partial<SandboxLimits> = {},
-): Promise<InstallationWorld> {
-  return { ...(await openInstallation(dockerProvider(engine, name), limits)), isSlow: true };
+): Promise<ProviderWorld> {
+  const { socketPath } = engine;
+  const code = `
+const { DockerProvider } = await import(${JSON.stringify(hrefOf("docker-provider.ts"))});
+const { installationId } = await import(${JSON.stringify(hrefOf("../../protocol/hands-file.ts"))});
+const engine = ${JSON.stringify({ name, socketPath })};
+const provider = new DockerProvider({ ...options, ...engine, installation: () => installationId(dataFolder) });
+`;
+  const world = await openInstallation(dockerProvider(engine, name), limits);
+  return { ...world, code, isSlow: true };
+}
+
+export async function openDockerCrashes(
+  engine: { readonly socketPath: string },
+  name: "docker" | "gvisor",
+): Promise<CrashWorld> {
+  const client = new EngineClient(engine);
+  return {
+    ...(await openDockerWorld(engine, name)),
+    async made(record) {
+      if (!("launch_id" in record)) throw new Error("a container without a launch");
+      const found = await inspectContainer(client, containerName(record.launch_id));
+      return found === undefined ? [] : [found.Id];
+    },
+    // Its groups are the container's, so that before it there is nothing.
+    mustHave: (point) => point !== "hands.provision.after_group",
+  };
 }

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import {
   closeSync,
   existsSync,
@@ -10,39 +10,30 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { type DiskWorld, TESTED_DISK } from "../../../core/ports/sandbox-disk.testsuite.ts";
-import type { InstallationWorld } from "./installation-world.ts";
+import type { ProviderWorld } from "./installation-world.ts";
 import type { LocalProvider, LocalProviderOptions } from "./local-provider.ts";
-
-const FAIL_POINTS = pathToFileURL(join(import.meta.dirname, "../../../lib/fail-point.ts")).href;
+import { endedBy, heard, startOwner } from "./owner-process.testsuite.ts";
 
 export interface DiskWorldOptions {
-  readonly world: InstallationWorld;
+  readonly world: ProviderWorld;
   /** A further provider on the world's data. */
   readonly provide: (options: LocalProviderOptions) => LocalProvider;
-  /** Code that defines `provider` with `options`, for a process of its own. */
-  readonly code: string;
 }
 
 /**
  * A process that owns a sandbox which writes without pause, or dies while it makes one: at a point, or when
  * the host shows a mount below the data folder.
  */
-const owner = (code: string, name: string) => `
-const { armFailPoint } = await import(${JSON.stringify(FAIL_POINTS)});
+const OWNER = `
 const { readFileSync } = await import("node:fs");
-const [dataFolder, handId, point] = process.argv.slice(1);
-const options = { dataFolder, blobPath: () => "", limits: ${JSON.stringify(TESTED_DISK)} };
-${code}
+const [handId, point] = args;
 const stage = dataFolder + "/hands/" + handId + "/stage";
 const look = () => {
   if (readFileSync("/proc/self/mountinfo", "utf8").includes(stage)) process.kill(process.pid, "SIGKILL");
 };
 if (point === "mounted") setInterval(look, 1);
 else if (point) armFailPoint({ name: point, nth: 1 });
-const { signal } = new AbortController();
-const recipe = { provider: ${JSON.stringify(name)}, base: { type: "host" }, mounts: [], network: { type: "none" } };
 const sandbox = await provider.provision({ workspaceId: "w", handId, recipe }, signal);
 if (point) process.exit(1);
 const command = "(setsid sh -c 'while :; do echo . >>/workspace/beat; done' &); while :; do date >>/workspace/log; done";
@@ -55,22 +46,11 @@ console.log("writing");
 const CHECKSUM_AT = 4096 + 30;
 
 /** An installation whose sandboxes have little room. */
-export function diskWorld({ world, provide, code }: DiskWorldOptions): DiskWorld {
+export function diskWorld({ world, provide }: DiskWorldOptions): DiskWorld {
   const options = { dataFolder: world.folder, blobPath: () => "" };
   const imageOf = (hand: string) => join(world.folder, "hands", hand, "disk.ext4");
   const start = (...args: string[]) =>
-    spawn(
-      process.execPath,
-      [
-        "--conditions=source",
-        "--input-type=module",
-        "-e",
-        owner(code, world.provider.names[0]),
-        world.folder,
-        ...args,
-      ],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
+    startOwner(world, { script: OWNER, args, options: { limits: TESTED_DISK } });
   return {
     ...world,
     mustLimit: process.getuid?.() === 0 && existsSync("/dev/loop-control"),
@@ -83,15 +63,12 @@ export function diskWorld({ world, provide, code }: DiskWorldOptions): DiskWorld
     kept: (hand) => lstatSync(imageOf(hand)).blocks * 512,
     async killWriter(hand) {
       const child = start(hand);
-      await new Promise((resolve, reject) => {
-        child.stdout.once("data", resolve);
-        child.once("exit", () => reject(new Error("the owner ended early")));
-      });
+      await heard(child);
       child.kill("SIGKILL");
     },
     async killMaker(hand, when) {
       const child = start(hand, when === "mounted" ? when : "hands.provision.after_disk");
-      const signal = await new Promise((resolve) => child.once("exit", (_, by) => resolve(by)));
+      const signal = await endedBy(child);
       if (signal !== "SIGKILL") throw new Error(`the maker ended by ${signal}`);
     },
     damage(hand, how) {

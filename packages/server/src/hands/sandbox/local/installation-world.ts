@@ -17,6 +17,12 @@ export interface InstallationWorld extends NetworkWorld {
   skill(name: string, zip: Uint8Array): Promise<SkillMount>;
 }
 
+/** An installation whose sandboxes other processes can make too. */
+export interface ProviderWorld extends InstallationWorld {
+  /** Code that defines `provider` by `options`, which are those of `LocalProvider`. */
+  readonly code: string;
+}
+
 /** An installation in a folder that nobody else can enter, whose sandboxes the given provider makes. */
 export async function openInstallation(
   provide: (options: LocalProviderOptions) => LocalProvider,
