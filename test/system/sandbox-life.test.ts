@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import { createTestDatabase } from "@drover/testing";
@@ -46,8 +46,18 @@ async function run(client: Anthropic, id: string, command: string): Promise<stri
   return textsOf(all.slice(last), "agent.message");
 }
 
+/** What the session said at the end of its nth turn. */
+const answerOf = (client: Anthropic, id: string, turn: number) =>
+  until(`the answer of turn ${turn}`, async () => {
+    const said: string[] = [];
+    for await (const event of client.beta.sessions.events.list(id, { limit: 1000 })) {
+      if (event.type === "agent.message") said.push(textsOf([event], "agent.message"));
+    }
+    return said[turn - 1];
+  });
+
 /** Machines of one database and one blob store, which run one after the other. */
-async function machines() {
+async function machines(more: Readonly<Record<string, string>> = {}) {
   const database = await createTestDatabase();
   onTestFinished(() => database[Symbol.asyncDispose]());
   const blobs = temporaryFolder();
@@ -59,9 +69,11 @@ async function machines() {
     DROVER_ENCRYPTION_KEY: Buffer.alloc(32, "key").toString("base64"),
     // The second is stopped before it keeps anything.
     DROVER_SANDBOX_IDLE_SECONDS: index === 0 ? "1" : "600",
+    ...more,
   });
   return {
     data,
+    serve: (index: number) => startServer({ env: envOf(index) }),
     start: async (index: number) => clientOf(await startServer({ env: envOf(index) })),
     stop: (index: number) => drover(["stop", "--hands"], { env: envOf(index) }),
   };
@@ -94,6 +106,47 @@ test("an idle sandbox goes with its machine and comes back on another with the s
   const folder = join(data[0] ?? "", "hands");
   await until("the hand to be gone", () => !existsSync(join(folder, kept.id)) || undefined);
   expect(readdirSync(join(data[0] ?? "", "hand-reports"))).toEqual([]);
+});
+
+test("a call that still runs on another machine is said to, and what it does there stays there", {
+  timeout: 240_000,
+}, async () => {
+  // Workspaces are folders of the host, which this test looks into.
+  const { serve, start, stop, data } = await machines({ DROVER_SANDBOX_DISK_MB: "0" });
+  const server = await serve(0);
+  const first = clientOf(server);
+  const { sessionId } = await runOneTurn(first, {
+    model: "offline/script",
+    text: script("echo one > file"),
+  });
+  const { id: handId } = await keptHand(first, sessionId);
+  const workspace = join(data[0] ?? "", "hands", handId, "workspace");
+  const late = "echo late | tee file /mnt/session/outputs/late; touch over";
+  const command = `touch begun; until [ -e go ]; do sleep 0.05; done; ${late}`;
+  await first.beta.sessions.events.send(sessionId, {
+    events: [{ type: "user.message", content: [{ type: "text", text: script(command) }] }],
+  });
+  await until("the command", () => existsSync(join(workspace, "begun")) || undefined);
+  server.process.kill("SIGKILL");
+  const second = await start(1);
+  const told = await answerOf(second, sessionId, 2);
+  expect(told).toMatch(/may still run there.*its files as they were kept at/s);
+  expect(told).not.toContain("nothing of it still runs");
+  // It does, to its end.
+  writeFileSync(join(workspace, "go"), "");
+  await until("its end", () => existsSync(join(workspace, "over")) || undefined);
+  const say = async (client: Anthropic, turn: number, text: string) => {
+    await client.beta.sessions.events.send(sessionId, {
+      events: [{ type: "user.message", content: [{ type: "text", text: script(text) }] }],
+    });
+    return await answerOf(client, sessionId, turn);
+  };
+  expect(await say(second, 3, "cat file; ls")).toBe("There is: one\nfile");
+  stop(1);
+  const third = await start(0);
+  expect(await say(third, 4, "cat file")).toContain("The call was not run");
+  expect(await say(third, 5, "cat file; ls /mnt/session/outputs")).toBe("There is: one");
+  expect((await third.beta.files.list({ scope_id: sessionId })).data).toEqual([]);
 });
 
 test("a sandbox passes from one session to another with its files, and its processes where it may", async () => {

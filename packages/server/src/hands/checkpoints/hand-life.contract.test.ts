@@ -10,6 +10,7 @@ import type {
   HandCall,
   HandFiles,
   MemoryMount,
+  OutputFile,
   Recipe,
 } from "../../core/ports/hands.ts";
 import { systemClock } from "../../lib/system-clock.ts";
@@ -182,12 +183,19 @@ test("what was done on an earlier line is none of the hand's, and holds nothing 
   const old = expect.objectContaining({ path: "old.txt" });
   expect(await look(3)).toEqual([[], []]);
   expect(await look(1)).toEqual([[old], [old]]);
-  const begun = { line: 3, is_ahead: false };
-  expect(textOf(await machine.run("ls /mnt/session/outputs; pgrep sleep; echo new", begun))).toBe(
-    "new",
-  );
+  const files = { line: 3, is_ahead: false };
+  const callId = "sevt_anew";
+  const input = { command: "ls /mnt/session/outputs; pgrep sleep; echo new" };
+  const given: OutputFile[] = [];
+  const anew = makeCall({ callId, handsBoot, input, files });
+  const outcome = await hands.execute(anew, NEVER, async (outputs) => {
+    given.push(...outputs);
+    return true;
+  });
+  expect([textOf(outcome), given]).toEqual(["new", []]);
+  await hands.settle(anew);
   expect(await look(3)).toEqual([[], []]);
-  expect(await machine.told()).toMatchObject({ line: 3, call_ids: [`sevt_${calls}`] });
+  expect(await machine.told()).toMatchObject({ line: 3, call_ids: [callId] });
 });
 
 test("outputs that are committed are not given again, though their sandbox, its files or these hands were gone", async () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
-import type { HandCall, HandFiles, HandOfSession } from "../../core/ports/hands.ts";
+import type { HandCall, HandFiles } from "../../core/ports/hands.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { Report } from "../runtime/report.ts";
@@ -99,7 +99,7 @@ export class HandNotes {
   }
 
   /** Whether the files here are those that are meant. */
-  isOf({ handId, line }: Pick<HandOfSession, "handId" | "line">): boolean {
+  isOf(handId: string, line: number | undefined): boolean {
     return line === undefined || this.#known.get(handId)?.note.line === line;
   }
 

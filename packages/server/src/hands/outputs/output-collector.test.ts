@@ -127,9 +127,28 @@ test("takes again what was not committed of a hand it was told to forget", async
   const collect = () => collector.collect(sandbox, HAND, never());
   put("a", "a");
   expect(await collect()).toEqual({ files: 1, bytes: 1 });
-  collector.forget(HAND.handId);
+  await collector.forget(HAND.handId);
   expect(ledger.waiting(HAND.handId)).toEqual([]);
   expect(await collect()).toEqual({ files: 1, bytes: 1 });
+});
+
+test("what is still being taken when a hand is forgotten does not come after", async () => {
+  const { collector, sandbox, ledger, put, blobs } = open();
+  const [begun, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const storing = blobs.put.bind(blobs);
+  blobs.put = async (...given) => {
+    const blob = await storing(...given);
+    begun.resolve();
+    await stored.promise;
+    return blob;
+  };
+  put("a", "a");
+  const collecting = collector.collect(sandbox, HAND, never());
+  await begun.promise;
+  const forgotten = collector.forget(HAND.handId);
+  stored.resolve();
+  await Promise.all([collecting, forgotten]);
+  expect(ledger.waiting(HAND.handId)).toEqual([]);
 });
 
 test("what is committed is not taken again before its content changes, whoever looks", async () => {
@@ -142,7 +161,7 @@ test("what is committed is not taken again before its content changes, whoever l
   await blobs.delete(HAND.workspaceId, sha256);
   // As files that were written again, and as those of a sandbox that came back from elsewhere.
   for (const name of ["kept", "changed"]) put(name, name === "kept" ? "same" : "new!");
-  collector.forget(HAND.handId);
+  await collector.forget(HAND.handId);
   expect(await collect()).toEqual(["changed: new!"]);
   put("kept", "same");
   const next = start(1);

@@ -117,7 +117,9 @@ export class OutputCollector {
   }
 
   /** The hand's files are gone from here; what was committed of them holds should they come back. */
-  forget(handId: string): void {
+  async forget(handId: string): Promise<void> {
+    // What was read to its end before the sandbox was would come after.
+    await this.#turns.get(handId);
     this.#known.delete(handId);
     this.#seen.delete(handId);
     this.#ledger.forget(handId);

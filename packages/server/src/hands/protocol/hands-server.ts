@@ -37,8 +37,8 @@ export interface HandsService {
     until: { waitMs: number; outputsAfter: number | undefined },
     signal: AbortSignal,
   ): Promise<void>;
-  /** What waits to be committed, of places after the given one. */
-  outputsOf(handId: string, after?: number): readonly OutputFile[];
+  /** What waits to be committed of the files that the call is for, of places after the given one. */
+  outputsOf(call: HandCall, after?: number): readonly OutputFile[];
   settleOutputs(handId: string, to: number): Promise<void>;
   /** Undefined if no sandbox can be had to look for it. */
   recover(hand: HandOfSession): Promise<Recovered | undefined>;
@@ -227,12 +227,12 @@ export class HandsServer {
   /** With the outcome go all outputs that are not committed, as they are now: newer than when it ended. */
   #describe({ call, outcome, state }: CallRecord, outputsAfter?: number): Answer {
     if (outcome?.type === "result") {
-      const outputs = this.#service.outputsOf(call.handId);
+      const outputs = this.#service.outputsOf(call);
       return ok({ state: "done", outcome: { ...outcome, outputs } });
     }
     if (outcome) return ok({ state: "done", outcome });
     if (outputsAfter === undefined) return ok({ state });
-    return ok({ state, outputs: this.#service.outputsOf(call.handId, outputsAfter) });
+    return ok({ state, outputs: this.#service.outputsOf(call, outputsAfter) });
   }
 
   #output(url: URL, callId: string): Answer {

@@ -105,7 +105,7 @@ export class CallRunner {
       const outcome = failed(
         `The call was not run: the sandbox has died since the last call (${death}). ${AFTERWARDS}`,
       );
-      return { ...outcome, ...(await this.#options.left.recover(call)) };
+      return { ...outcome, ...(await this.#options.left.recover(call, call.files?.line)) };
     }
     failPoint("hands.call.before_provision");
     const lease = await this.#options.keeper.acquire({ ...request, holder: call.sessionId }, stop);
@@ -230,7 +230,7 @@ export class CallRunner {
       report("sandbox_not_ended", { hand_id: call.handId, error });
     });
     await Promise.race([ended, patience.passed]);
-    return await this.#options.left.recover(call);
+    return await this.#options.left.recover(call, call.files?.line);
   }
 
   /** What the sandbox changed in memory stores, as far as a result has room for it. */

@@ -84,7 +84,7 @@ export class CallService implements HandsService {
   ): Promise<void> {
     const { clock, ledger } = this.#options;
     const { handId } = record.call;
-    if (outputsAfter !== undefined && ledger.waiting(handId, outputsAfter).length > 0) return;
+    if (outputsAfter !== undefined && this.outputsOf(record.call, outputsAfter).length > 0) return;
     const over = new AbortController();
     const found = Promise.withResolvers<void>();
     const offAdded = outputsAfter === undefined ? ignore : ledger.onAdded(handId, found.resolve);
@@ -98,8 +98,14 @@ export class CallService implements HandsService {
     }
   }
 
-  outputsOf(handId: string, after?: number): readonly OutputFile[] {
-    return this.#options.ledger.waiting(handId, after);
+  outputsOf({ handId, files }: HandCall, after?: number): readonly OutputFile[] {
+    return this.#waiting(handId, files?.line, after);
+  }
+
+  /** Until a call for another line has come as far as its files, what waits is still of the one before. */
+  #waiting(handId: string, line: number | undefined, after?: number): readonly OutputFile[] {
+    const { ledger, notes } = this.#options;
+    return notes.isOf(handId, line) ? ledger.waiting(handId, after) : [];
   }
 
   async settleOutputs(handId: string, to: number): Promise<void> {
@@ -107,21 +113,21 @@ export class CallService implements HandsService {
   }
 
   async recover(hand: HandOfSession): Promise<Recovered | undefined> {
-    if (!this.#options.notes.isOf(hand)) return { outputs: [] };
-    const memory = await this.#options.left.recover(hand);
-    return memory && { ...memory, outputs: this.outputsOf(hand.handId) };
+    const { handId, line } = hand;
+    const memory = await this.#options.left.recover(hand, line);
+    return memory && { ...memory, outputs: this.#waiting(handId, line) };
   }
 
   async lookAtOutputs(hand: HandOfSession): Promise<readonly OutputFile[]> {
     const { clock, collector, keeper, notes } = this.#options;
-    if (!notes.isOf(hand)) return [];
+    if (!notes.isOf(hand.handId, hand.line)) return [];
     const sandbox = keeper.live(hand.handId);
     if (sandbox !== undefined) {
       using deadline = new Deadline(clock, LOOK_MS);
       // What it does not come to is taken by the next look.
       await Promise.race([collector.collect(sandbox, hand, deadline.signal), deadline.passed]);
     }
-    return this.outputsOf(hand.handId);
+    return this.#waiting(hand.handId, hand.line);
   }
 
   cancel(call: Pick<HandCall, "sessionId" | "callId" | "epoch">): void {
@@ -142,7 +148,7 @@ export class CallService implements HandsService {
     notes.forget(handId);
     await this.#options.onDispose?.(handId);
     await keeper.dispose(handId);
-    collector.forget(handId);
+    await collector.forget(handId);
     await this.#options.committed.dispose(handId);
     this.#options.memory.forget(handId);
     failPoint("hands.dispose.after_close");

@@ -99,7 +99,7 @@ export async function assembleHands(
   const discard = async (handId: string) => {
     await repositories?.dispose(handId);
     await keeper.dispose(handId);
-    collector.forget(handId);
+    await collector.forget(handId);
     memory.forget(handId);
   };
   const journal = new CallJournal({

@@ -34,10 +34,15 @@ export class LeftBehind {
 
   /**
    * Takes what a dead sandbox of the hand has left, from inside the next one, which its next call uses: outputs into
-   * the ledger, and gives what changed in memory stores. Undefined if no sandbox can be had now. Never rejects.
+   * the ledger, and gives what changed in memory stores. Undefined if no sandbox can be had now. Nothing is
+   * taken where the files here are not of the line. Never rejects.
    */
-  async recover(hand: ProvisionRequest): Promise<FoundMemory | undefined> {
+  async recover(
+    hand: ProvisionRequest,
+    line: number | undefined,
+  ): Promise<FoundMemory | undefined> {
     const { clock, collectMs, keeper, notes, report } = this.#options;
+    if (!notes.isOf(hand.handId, line)) return {};
     using deadline = new Deadline(clock, collectMs);
     try {
       const lease = await keeper.acquire(notes.requestOf(hand), deadline.signal);
