@@ -1,6 +1,7 @@
 import type { BlobRef, Blobs } from "../../core/ports/blobs.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { failPoint } from "../../lib/fail-point.ts";
+import type { HandMemories } from "../memory/hand-memories.ts";
 import type { Report } from "../runtime/report.ts";
 import type { SandboxKeeper } from "../runtime/sandbox-keeper.ts";
 import type { CheckpointOutbox } from "./checkpoint-outbox.ts";
@@ -11,6 +12,7 @@ export interface CheckpointKeeperOptions {
   readonly notes: HandNotes;
   readonly outbox: CheckpointOutbox;
   readonly keeper: SandboxKeeper;
+  readonly memory: Pick<HandMemories, "hasNews">;
   readonly blobs: Pick<Blobs, "put">;
   readonly clock: Clock;
   readonly report: Report;
@@ -141,7 +143,7 @@ export class CheckpointKeeper {
 
   /** Undefined if a call came meanwhile. */
   async #take({ handId, note }: KnownHand): Promise<BlobRef | undefined> {
-    const { blobs, keeper, limits, notes } = this.#options;
+    const { blobs, keeper, limits, memory, notes } = this.#options;
     const { workspace_id: workspaceId, reader } = note;
     // Filled first, if nobody came to do that.
     const request = notes.requestOf({ workspaceId, handId, recipe: reader });
@@ -149,7 +151,10 @@ export class CheckpointKeeper {
       const signal = AbortSignal.any([stop, AbortSignal.timeout(CHECKPOINT_MS)]);
       const bytesMax = limits.checkpointBytesMax;
       const options = { blobs, workspaceId, bytesMax, path: ARCHIVE_PATH };
-      return await takeCheckpoint(sandbox, options, signal);
+      const checkpoint = await takeCheckpoint(sandbox, options, signal);
+      // Written after the last result: it is in no checkpoint, and would go with the folder.
+      if (await memory.hasNews(sandbox, request, signal)) await notes.holdMemory(handId);
+      return checkpoint;
     });
   }
 
@@ -158,7 +163,7 @@ export class CheckpointKeeper {
     const { limits, notes, report } = this.#options;
     const cached = notes
       .all()
-      .filter(({ note }) => note.kept !== null && note.from === null)
+      .filter(({ note }) => note.kept !== null && note.from === null && !note.holds_memory)
       .filter((hand) => this.#isAtRest(hand));
     const bytes = cached.reduce((sum, { note }) => sum + (note.kept?.size_bytes ?? 0), 0);
     const first = oldest(cached);

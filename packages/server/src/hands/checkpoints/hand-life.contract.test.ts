@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -57,6 +57,7 @@ async function startMachine(
   blobsFolder: string,
   keeping: HandsLifeOptions["keeping"] = {},
   dataDir?: string,
+  sandboxIdleMs = 50,
 ): Promise<Machine> {
   const data = dataDir ?? (await folder());
   const ending = new AbortController();
@@ -74,7 +75,7 @@ async function startMachine(
       report: (event) => reported.push(event),
     }),
     signal: ending.signal,
-    times: { sandboxIdleMs: 50, lookMs: 20 },
+    times: { sandboxIdleMs, lookMs: 20 },
     keeping,
   });
   const stop = async () => {
@@ -225,6 +226,47 @@ test("outputs that are committed are not given again, though their sandbox, its 
   expect(await given()).toEqual(["changed.txt"]);
   await machine.hands.dispose("hand_1");
   expect(readdirSync(join(machine.dataDir, "hand-outputs"))).toEqual([]);
+});
+
+test("what was written into a memory store after the last result keeps its files here until the next has it", async () => {
+  const machine = await startMachine(await folder(), { cacheBytesMax: 0 }, undefined, 1_000);
+  const { hands, dataDir } = machine;
+  const recipe = { ...makeCall().recipe, mounts: [MEMORY] };
+  const bring = async (files: HandFiles) => {
+    const { hands_boot: handsBoot } = await hands.locate("hand_1", NEVER);
+    const stores = [{ memory_store_id: MEMORY.memory_store_id, revision: 1, entries: [] }];
+    const offer = { handId: "hand_1", handsBoot, files, acknowledged: null, stores, contents: [] };
+    expect(await hands.offer(offer, NEVER)).toEqual({ type: "taken", missing: [] });
+  };
+  await bring(BEGUN);
+  const write = "until [ -e go ]; do sleep 0.02; done; echo late > /mnt/memory/notes/late.md";
+  const first = await machine.run(
+    `echo one > /mnt/memory/notes/one.md; (${write}) > log 2>&1 &`,
+    BEGUN,
+    recipe,
+  );
+  expect(first).toMatchObject({ memory: { changes: [{ path: "/one.md" }] } });
+  const hand = join(dataDir, "hands/hand_1");
+  writeFileSync(join(hand, "workspace/go"), "");
+  const late = join(hand, "memory/stores/memstore_1/late.md");
+  await expect.poll(() => existsSync(late)).toBe(true);
+  await hands.acknowledge(await machine.told());
+  // A hand that goes from here, because nothing is to be held back of it.
+  const { hands_boot: handsBoot } = await hands.locate("hand_2", NEVER);
+  const other = makeCall({ callId: "sevt_other", handId: "hand_2", handsBoot, files: BEGUN });
+  await hands.execute(other, NEVER);
+  await hands.settle(other);
+  await hands.acknowledge(await machine.told());
+  await expect.poll(() => machine.reported, { timeout: 10_000 }).toContain("files_evicted");
+  expect(existsSync(join(dataDir, "hands/hand_2/workspace"))).toBe(false);
+  expect(existsSync(late)).toBe(true);
+  await bring(ahead(1));
+  const next = await machine.run("true", ahead(1), recipe);
+  expect(next).toMatchObject({
+    memory: { changes: expect.arrayContaining([expect.objectContaining({ path: "/late.md" })]) },
+  });
+  await hands.acknowledge(await machine.told());
+  await expect.poll(() => existsSync(late), { timeout: 10_000 }).toBe(false);
 });
 
 test("memory stores are there with files that begin anew, whichever line was there before", async () => {

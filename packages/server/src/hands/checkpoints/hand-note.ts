@@ -29,6 +29,8 @@ export interface HandNote {
   readonly call_ids: readonly string[];
   /** What is kept of them elsewhere since the last call, and committed; null if nothing is. */
   readonly kept: WorkspaceCheckpoint | null;
+  /** True if its memory stores have what no call's result has had: then the files stay here until one has. */
+  readonly holds_memory: boolean;
   /** Why they could not be kept, since the last call. */
   readonly problem: string | null;
 }
@@ -42,6 +44,8 @@ const Note: z.ZodType<HandNote> = z.strictObject({
   from: Ref.nullable(),
   call_ids: z.array(z.string()),
   kept: Ref.nullable(),
+  // Notes from before this have none of it.
+  holds_memory: z.boolean().default(false),
   problem: z.string().nullable(),
 });
 
@@ -79,18 +83,27 @@ export function writeNoteUnsynced(handFolder: string, note: HandNote): void {
 /** Files that begin with this call, or were there before there were notes. */
 export function beginNote({ workspaceId, recipe, files }: HandCall): HandNote {
   const { provider, base } = recipe;
+  const mounts = writableMemory(recipe);
   return {
     workspace_id: workspaceId,
     line: files?.line ?? 1,
-    reader: { provider, base, mounts: [], network: { type: "none" } },
+    reader: { provider, base, mounts, network: { type: "none" } },
     from: files?.checkpoint ?? null,
     call_ids: [],
     kept: null,
+    holds_memory: false,
     problem: null,
   };
 }
 
-export function withCall(note: HandNote, callId: string): HandNote {
+/** All that a sandbox that reads files has to have beside them. */
+function writableMemory({ mounts }: Recipe): Recipe["mounts"] {
+  return mounts.filter((mount) => mount.type === "memory_store" && mount.access === "read_write");
+}
+
+export function withCall(note: HandNote, { callId, recipe }: HandCall): HandNote {
   const call_ids = [...note.call_ids, callId].slice(-CALLS_MAX);
-  return { ...note, call_ids, kept: null, problem: null };
+  // The hand may have another session by now, with other stores.
+  const reader = { ...note.reader, mounts: writableMemory(recipe) };
+  return { ...note, reader, call_ids, kept: null, holds_memory: false, problem: null };
 }

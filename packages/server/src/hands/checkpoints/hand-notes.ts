@@ -74,13 +74,13 @@ export class HandNotes {
    * answers what its sandbox is to be made from. Undefined if they are not here and must not begin anew.
    */
   async arrive(call: HandCall): Promise<ProvisionRequest | undefined> {
-    const { handId, callId, files } = call;
+    const { handId, files } = call;
     if (files === undefined) return this.requestOf(call);
     if (!isHandId(handId)) throw new Error(`${JSON.stringify(handId)} is not the id of a hand`);
     return await this.#inTurn(handId, async () => {
       if (!(await this.#begin(handId, files))) return undefined;
       const before = this.#known.get(handId)?.note;
-      await this.#put(handId, withCall(before ?? beginNote(call), callId), {
+      await this.#put(handId, withCall(before ?? beginNote(call), call), {
         // What is kept is all there is to be believed after a loss of power, until this is on disk.
         isSynced: before !== undefined && before.kept !== null,
       });
@@ -134,6 +134,11 @@ export class HandNotes {
       const isSame = note.line === line && note.call_ids.at(-1) === call_ids.at(-1);
       return isSame ? { ...note, kept, problem } : note;
     });
+  }
+
+  /** See `HandNote`. */
+  async holdMemory(handId: string): Promise<void> {
+    await this.#change(handId, (note) => ({ ...note, holds_memory: true }));
   }
 
   /** Deletes files that are kept elsewhere. The next call begins with that. */

@@ -67,6 +67,19 @@ export class HandMemories {
     }
   }
 
+  /**
+   * Whether there is something in the hand's stores that no result has had, and that goes with its folder. Rejects with
+   * what the sandbox rejects with.
+   */
+  async hasNews(
+    sandbox: Sandbox,
+    { handId, recipe }: HandOf,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const mounts = memoryMounts(recipe);
+    return mounts.length > 0 && (await this.#of(handId).hasNews(sandbox, mounts, signal));
+  }
+
   /** What an earlier process knew of it is in its folder. */
   #of(handId: string): HandMemory {
     const hand = this.#hands.get(handId) ?? new HandMemory(this.#options.handFolder(handId));

@@ -6,7 +6,7 @@ import type { MemoryOffer, StoreSnapshot } from "../../core/ports/memory-copies.
 import { type Sandbox, SandboxFileError } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { type CopyFolder, copyFolder, storeFolder } from "./copy-folder.ts";
-import { CopyState } from "./copy-state.ts";
+import { CopyState, placeOf } from "./copy-state.ts";
 import { eachOf } from "./each-of.ts";
 import { FileScanner, type Scan } from "./file-scan.ts";
 import { refreshReadOnly } from "./read-only-folder.ts";
@@ -109,6 +109,23 @@ export class HandMemory {
       this.#telling.set(seq, untold.map(keyOf));
       const unstored = untold.map(({ version: _version, ...file }) => file);
       return { copy_id: state.copyId, seq, changes: draft.changes, unstored };
+    });
+  }
+
+  /** Whether there are changes that no report has had. */
+  hasNews(sandbox: Sandbox, mounts: readonly MemoryMount[], signal: AbortSignal): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const state = await this.#load();
+      const draft = new ReportDraft(state, Number.POSITIVE_INFINITY);
+      for (const mount of mounts) {
+        if (mount.access !== "read_write") continue;
+        const store = state.store(mount.memory_store_id);
+        await draft.add(mount, { store, scan: await this.#scan(sandbox, mount, signal) }, sandbox);
+      }
+      const reported = state.reported();
+      return draft.states.some(
+        ([storeId, path, found]) => reported.get(placeOf(storeId, path))?.at(-1) !== found,
+      );
     });
   }
 

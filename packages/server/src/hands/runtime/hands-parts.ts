@@ -108,7 +108,7 @@ export async function assembleHands(
   });
   const keeping = { ...KEEPING, ...options.keeping };
   const files = await openFiles(adapters, {
-    ...{ keeper, journal, discard, installationId, dataDir: options.dataDir },
+    ...{ keeper, memory, journal, discard, installationId, dataDir: options.dataDir },
     limits: { ...keeping, idleMs: times.sandboxIdleMs },
   });
   const { notes } = files;
@@ -152,7 +152,7 @@ function openOutputs(
 /** What is known and kept of the hands' files. */
 async function openFiles(
   { blobs, clock, report }: HandsAdapters,
-  given: Pick<CheckpointKeeperOptions, "keeper" | "installationId" | "limits"> & {
+  given: Pick<CheckpointKeeperOptions, "keeper" | "memory" | "installationId" | "limits"> & {
     readonly dataDir: string;
     readonly journal: CallJournal;
     readonly discard: (handId: string) => Promise<void>;
