@@ -11,6 +11,8 @@ export interface CampaignOptions {
   readonly program: Program;
   readonly double: MessagesApi;
   readonly unsafe: Safeguard | undefined;
+  /** Goes on until a rule is broken in these words; any unless given. */
+  readonly sought: RegExp | undefined;
   readonly say: (text: string) => void;
   /** Makes a PostgreSQL database and tells its URL; undefined for SQLite. */
   readonly newDatabase: (() => Promise<string>) | undefined;
@@ -60,7 +62,9 @@ export class Campaign {
     const endMs = Date.now() + minutes * 60_000;
     const blocks = [...request.done];
     const size = this.#options.unsafe === undefined ? BLOCK : UNSAFE_BLOCK;
-    const isBroken = () => blocks.some((one) => brokenIn(one).length > 0);
+    const { sought } = this.#options;
+    const isBroken = () =>
+      blocks.flatMap(brokenIn).some((broken) => sought === undefined || sought.test(broken));
     const add = async (block: BlockRequest) => {
       const made = await this.#block(block);
       blocks.push(made);

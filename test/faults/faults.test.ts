@@ -33,7 +33,8 @@ test.concurrent.for([
     timeout: UNSAFE_MS,
   },
   async ([name, broken], test) => {
-    const campaign = await run(test.onTestFinished, "--seed", UNSAFE_SEEDS, "--unsafe", name);
+    const what = ["--seed", UNSAFE_SEEDS, "--unsafe", name, "--sought", broken.source];
+    const campaign = await run(test.onTestFinished, ...what);
     test.expect(campaign).toEqual({ status: 1, output: expect.stringMatching(broken) });
   },
 );

@@ -3,6 +3,7 @@
  *
  *   node --conditions=source test/faults/run.ts --seed 1..200 [--minutes 4]
  *     [--unsafe fence|journal|reattach]   switches a safeguard off: the campaign must fail
+ *     [--sought 'ran \d+ times']          and goes on until a rule is broken in these words
  *     [--database postgres]               on a PostgreSQL server of its own; without servers that freeze
  *     [--resume campaign.jsonl]           goes on where an earlier run with this file has ended
  *
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1..200" },
     minutes: { type: "string" },
     unsafe: { type: "string" },
+    sought: { type: "string" },
     database: { type: "string" },
     resume: { type: "string" },
   },
@@ -34,7 +36,8 @@ const double = await startMessagesApi({ keep: 1_000 });
 const done = values.resume === undefined ? [] : earlier(values.resume);
 const postgres = await startDatabase(values.database);
 const newDatabase = postgres?.newDatabase;
-const campaign = new Campaign({ program, double, unsafe, say, newDatabase });
+const sought = values.sought === undefined ? undefined : new RegExp(values.sought);
+const campaign = new Campaign({ program, double, unsafe, sought, say, newDatabase });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void giveUp());
 
 try {
