@@ -345,6 +345,17 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
       expect((await box.sh("pwd")).output).toBe("/tmp\n");
     });
 
+    test("ends a program that is cancelled in the moment in which it is started", async () => {
+      const { sandbox } = await sharedBox(world);
+      for (let time = 0; time < 5; time += 1) {
+        const stop = new AbortController();
+        const request = { argv: ["sleep", "600"], timeoutMs: 60_000, stdoutBytesMax: 10 };
+        const running = sandbox.run(request, stop.signal);
+        stop.abort();
+        expect(await running).toMatchObject({ exitCode: null, ended: "cancelled" });
+      }
+    });
+
     test("runs a program again that was killed together with the shell", async () => {
       await using box = await start();
       // It has looked for `go` before it shows that it runs, or it might find it there the first time.

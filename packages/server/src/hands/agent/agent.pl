@@ -470,7 +470,8 @@ sub end_run {
   my ($id, $end) = @_;
   my $run = delete $runs{$id} or return;
   if (!$run->{ended}) {
-    kill 'KILL', -$run->{pid};
+    # It may not have become the first of a group yet, and by the next line it may.
+    kill 'KILL', $_ for -$run->{pid}, $run->{pid}, -$run->{pid};
     waitpid $run->{pid}, 0;
   }
   send_frame($id, 'r', $end, $run->{code} // 0, $run->{message});

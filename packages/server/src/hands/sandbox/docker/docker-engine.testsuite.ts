@@ -31,7 +31,7 @@ export function testEngine(name: "docker" | "gvisor", title: string): void {
     testDisk(title, () => openEngineDiskWorld(engine, name));
     testOutfits(title, () => openDockerOutfits(engine, name));
     testSkills(title, () => openDockerWorld(engine, name), []);
-    testMemory(title, () => openDockerWorld(engine, name));
+    testMemory(title, () => openDockerWorld(engine, name), { isWhole: name === "docker" });
     testCrashes(
       title,
       () => openDockerCrashes(engine, name),

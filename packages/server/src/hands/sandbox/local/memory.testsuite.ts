@@ -96,8 +96,16 @@ function writtenPath(write: MemoryWrite): string {
   return write.type === "create" ? write.path : write.memory.path;
 }
 
-/** What holds of memory stores in a sandbox. Run for every provider. */
-export function testMemory(title: string, open: () => Promise<InstallationWorld>): void {
+/**
+ * What holds of memory stores in a sandbox. Run for every provider; `isWhole` for what is told of a copy and
+ * becomes of it, too, which is the hands' doing and the same for each.
+ */
+export function testMemory(
+  title: string,
+  open: () => Promise<InstallationWorld>,
+  { isWhole }: { readonly isWhole: boolean } = { isWhole: true },
+): void {
+  const testCopies = test.runIf(isWhole);
   describe(`memory stores in a sandbox (${title})`, () => {
     let world: InstallationWorld;
     beforeAll(async () => {
@@ -217,7 +225,7 @@ export function testMemory(title: string, open: () => Promise<InstallationWorld>
       expect(store.versions).toEqual(["create /own", `create ${beside}`]);
     });
 
-    test("tell by name what cannot be stored, once, and leave it", async () => {
+    testCopies("tell by name what cannot be stored, once, and leave it", async () => {
       const store = new StandInStore(mountOf("odd"), { "/ok": "1", "/linked": "2" });
       await using hand = await mounted(store);
       const long = "x".repeat(200);
@@ -251,7 +259,7 @@ export function testMemory(title: string, open: () => Promise<InstallationWorld>
       expect((await hand.box.sh("echo /mnt/memory/odd/*")).output).toContain("binary");
     });
 
-    test("are not deleted by what only hides their files", async () => {
+    testCopies("are not deleted by what only hides their files", async () => {
       const store = new StandInStore(mountOf("hidden"), { "/d/a": "a", "/b": "b" });
       await using hand = await mounted(store);
       await hand.call("true");
@@ -291,35 +299,38 @@ export function testMemory(title: string, open: () => Promise<InstallationWorld>
       expect(after.output).toBe("a of othersb of othersc once more");
     });
 
-    test("lose nothing and write nothing twice when a side dies at any point between", async () => {
-      const store = new StandInStore(mountOf("mortal"), { "/a": "a" });
-      await using hand = await mounted(store);
-      await hand.call("echo 1 >>/mnt/memory/mortal/a");
-      // Written, and the hands die before it is reported.
-      await hand.box.sh("echo 2 >/mnt/memory/mortal/b");
-      hand.restart();
-      await hand.begin();
-      // Reported, and nobody stores it; then again, and the hands die before they hear that it is stored.
-      await hand.end();
-      hand.restart();
-      await hand.begin();
-      const report = await hand.end();
-      store.store(report);
-      expect(store.versions).toEqual(["update /a", "create /b"]);
-      hand.restart();
-      // Others change it back meanwhile: that the sandbox's version is stored is known all the same.
-      store.set("/b", undefined);
-      const { output, told } = await hand.call("cd /mnt/memory/mortal; ls");
-      expect({ output, told }).toEqual({ output: "a\n", told: [] });
-      expect(store.versions).toEqual(["update /a", "create /b"]);
-      // A result that comes twice is stored once.
-      await hand.begin();
-      await hand.box.sh("echo 3 >/mnt/memory/mortal/c");
-      const last = await hand.end();
-      store.store(last);
-      store.store(last);
-      expect(store.versions.slice(2)).toEqual(["create /c"]);
-    });
+    testCopies(
+      "lose nothing and write nothing twice when a side dies at any point between",
+      async () => {
+        const store = new StandInStore(mountOf("mortal"), { "/a": "a" });
+        await using hand = await mounted(store);
+        await hand.call("echo 1 >>/mnt/memory/mortal/a");
+        // Written, and the hands die before it is reported.
+        await hand.box.sh("echo 2 >/mnt/memory/mortal/b");
+        hand.restart();
+        await hand.begin();
+        // Reported, and nobody stores it; then again, and the hands die before they hear that it is stored.
+        await hand.end();
+        hand.restart();
+        await hand.begin();
+        const report = await hand.end();
+        store.store(report);
+        expect(store.versions).toEqual(["update /a", "create /b"]);
+        hand.restart();
+        // Others change it back meanwhile: that the sandbox's version is stored is known all the same.
+        store.set("/b", undefined);
+        const { output, told } = await hand.call("cd /mnt/memory/mortal; ls");
+        expect({ output, told }).toEqual({ output: "a\n", told: [] });
+        expect(store.versions).toEqual(["update /a", "create /b"]);
+        // A result that comes twice is stored once.
+        await hand.begin();
+        await hand.box.sh("echo 3 >/mnt/memory/mortal/c");
+        const last = await hand.end();
+        store.store(last);
+        store.store(last);
+        expect(store.versions.slice(2)).toEqual(["create /c"]);
+      },
+    );
 
     test("are in the hand's next sandbox as they were, with what was not stored", async () => {
       const store = new StandInStore(mountOf("again"), { "/a": "a" });
@@ -338,7 +349,7 @@ export function testMemory(title: string, open: () => Promise<InstallationWorld>
       expect(store.versions).toEqual(["create /b"]);
     });
 
-    test("leave what does not fit into one result to the next, and say so", async () => {
+    testCopies("leave what does not fit into one result to the next, and say so", async () => {
       const store = new StandInStore(mountOf("much"));
       await using hand = await mounted(store);
       await hand.begin();
@@ -351,7 +362,7 @@ export function testMemory(title: string, open: () => Promise<InstallationWorld>
       expect([...store.files.keys()]).toEqual(["/1", "/2", "/3"]);
     });
 
-    test("may have many memories, which go with the hand", async () => {
+    testCopies("may have many memories, which go with the hand", async () => {
       const many = Array.from({ length: 400 }, (_, n) => [`/f${n % 40}/n${n}`, `${n}`] as const);
       const store = new StandInStore(mountOf("many"), Object.fromEntries(many));
       const hand = await mounted(store);
