@@ -18,6 +18,8 @@ export interface SandboxLifeSettings {
   /** 0 for keeping nothing. */
   readonly checkpointBytesMax: number;
   readonly cacheBytesMax: number;
+  /** Kept ready for new sessions. */
+  readonly sparesMax: number;
 }
 
 export function sandboxLife(settings: z.output<typeof Settings>): SandboxLifeSettings {
@@ -25,6 +27,7 @@ export function sandboxLife(settings: z.output<typeof Settings>): SandboxLifeSet
     idleMs: settings.DROVER_SANDBOX_IDLE_SECONDS * 1_000,
     checkpointBytesMax: settings.DROVER_SANDBOX_KEEP_MB * MB,
     cacheBytesMax: settings.DROVER_SANDBOX_CACHE_MB * MB,
+    sparesMax: settings.DROVER_SANDBOX_WARM,
   };
 }
 
@@ -34,6 +37,7 @@ export function sandboxLifeVariables(life: SandboxLifeSettings): Record<string, 
     DROVER_SANDBOX_IDLE_SECONDS: String(life.idleMs / 1_000),
     DROVER_SANDBOX_KEEP_MB: String(life.checkpointBytesMax / MB),
     DROVER_SANDBOX_CACHE_MB: String(life.cacheBytesMax / MB),
+    DROVER_SANDBOX_WARM: String(life.sparesMax),
   };
 }
 

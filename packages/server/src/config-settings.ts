@@ -290,6 +290,15 @@ export const Settings = z.strictObject({
     .describe(
       "Megabytes of files of idle sandboxes that stay on this machine's disk though they are kept in the blob store too. Beyond it the longest unused go, and come back from there.",
     ),
+  DROVER_SANDBOX_WARM: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(64)
+    .default(0)
+    .describe(
+      "Spare sandboxes that are kept ready, so that the first call of a new session need not wait for one to be made. `0`: none are. See [spare sandboxes](sandbox-life.md#spare-sandboxes).",
+    ),
   ...PACKAGE_SETTINGS,
   DROVER_FILES_BYTES_MAX: z.coerce
     .number()

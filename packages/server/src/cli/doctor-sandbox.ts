@@ -1,7 +1,12 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import type { Recipe } from "../core/ports/hands.ts";
-import type { Outfit, Sandbox, SandboxCapabilities } from "../core/ports/sandbox.ts";
+import type {
+  Outfit,
+  ProvisionRequest,
+  Sandbox,
+  SandboxCapabilities,
+} from "../core/ports/sandbox.ts";
 import type { ProviderName } from "../core/sandboxes/providers.ts";
 import { BaseStore } from "../hands/base/base-store.ts";
 import { findBase } from "../hands/base/find-base.ts";
@@ -59,11 +64,36 @@ async function examineProvider(
       repositories(await run(sandbox, "git --version 2>/dev/null", signal)),
       ...(await shortcomings(sandbox, signal)),
       ...limits(config, await provider.capabilities(signal, name)),
+      ...(config.sandboxLife.sparesMax === 0 ? [] : [await spares(provider, request, signal)]),
     ];
   } catch (error) {
     return [fault("sandbox", failureSentence(error))];
   } finally {
     await provider.dispose(request.handId);
+  }
+}
+
+/** Makes one for a hand that is new, as the hands do. */
+async function spares(
+  provider: LocalProvider,
+  { recipe, outfit, ...place }: ProvisionRequest,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const refusal = provider.spares.refusal(recipe.provider);
+  if (refusal !== undefined) return limit("spares", `none are made: ${refusal}`);
+  const made = { recipe, ...(outfit !== undefined && { outfit }) };
+  const spare = await provider.spares.make(made, signal);
+  const handId = `${place.handId}_new`;
+  try {
+    const start = performance.now();
+    const sandbox = await spare.adopt({ ...place, ...made, handId }, signal);
+    const said = sandbox && (await run(sandbox, "echo ready", signal));
+    if (said !== "ready\n") return fault("spares", "one could not be used");
+    const ms = Math.round(performance.now() - start);
+    return good("spares", `one that was made before was used, and a command run, in ${ms} ms`);
+  } finally {
+    await spare.close();
+    await provider.dispose(handId);
   }
 }
 

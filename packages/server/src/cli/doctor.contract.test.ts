@@ -20,6 +20,16 @@ test("a machine that runs sandboxes is healthy, and nothing is left behind", asy
   expect(readdirSync(data)).toEqual([]);
 });
 
+test("where spare sandboxes are set, one is made and used", async () => {
+  const data = temporaryFolder();
+  const env = { DROVER_DATA: data, DROVER_SANDBOX_WARM: "2" };
+  const { lines, isHealthy } = await examine(loadConfig(env));
+  expect(lines.join("\n")).toMatch(
+    /^ok {4}spares +one that was made before was used, and a command run, in \d+ ms$/m,
+  );
+  expect([isHealthy, readdirSync(data)]).toEqual([true, []]);
+});
+
 test("where bubblewrap is missing, the remedy is named", async () => {
   const env = { DROVER_DATA: temporaryFolder(), DROVER_BWRAP: "/nowhere/bwrap" };
   const { lines, isHealthy } = await examine(loadConfig(env));

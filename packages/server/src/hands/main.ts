@@ -14,7 +14,7 @@ export async function runHands({ config }: { readonly config: Config }): Promise
   armConfigured(config.test.failPoint);
   const ending = new AbortController();
   const end = () => ending.abort();
-  const { idleMs, ...keeping } = config.sandboxLife;
+  const { idleMs, sparesMax, ...keeping } = config.sandboxLife;
   // Not `once`: a second signal must not kill what is ending its sandboxes.
   process.on("SIGTERM", end);
   process.on("SIGINT", end);
@@ -25,7 +25,7 @@ export async function runHands({ config }: { readonly config: Config }): Promise
       signal: ending.signal,
       network: networkMark(config),
       times: { sandboxIdleMs: idleMs },
-      keeping,
+      ...{ sparesMax, keeping },
       unsafeForgetCalls: config.test.unsafe.includes("journal"),
     });
   } catch (error) {

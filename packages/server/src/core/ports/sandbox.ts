@@ -2,6 +2,7 @@ import type { SandboxFacts } from "../sandboxes/facts.ts";
 import type { LimitHit } from "../sandboxes/limits.ts";
 import type { ProviderName } from "../sandboxes/providers.ts";
 import type { EgressRecord, Recipe } from "./hands.ts";
+import type { Spares } from "./spares.ts";
 
 /** What a provider can enforce on this machine, found out by trying. */
 export interface SandboxCapabilities {
@@ -86,6 +87,8 @@ export interface SandboxProvider {
   reap(): Promise<void>;
   /** Ends the hand's sandbox if there is one, and deletes its workspace. */
   dispose(handId: string): Promise<void>;
+  /** Absent for a provider that makes no sandbox before it is needed. */
+  readonly spares?: Spares;
 }
 
 export interface ExecRequest {

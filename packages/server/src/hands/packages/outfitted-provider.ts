@@ -4,12 +4,15 @@ import type {
   SandboxCapabilities,
   SandboxProvider,
 } from "../../core/ports/sandbox.ts";
+import type { Spares } from "../../core/ports/spares.ts";
 import { type OutfitSources, takeOutfit } from "./outfits.ts";
+import { OutfittedSpares } from "./outfitted-spares.ts";
 
 /** A provider whose sandboxes have their recipe's base and packages, by one that is told where they are. */
 export class OutfittedProvider implements SandboxProvider {
   readonly #inner: SandboxProvider;
   readonly #sources: OutfitSources;
+  readonly spares?: Spares;
 
   get names(): SandboxProvider["names"] {
     return this.#inner.names;
@@ -18,6 +21,7 @@ export class OutfittedProvider implements SandboxProvider {
   constructor(inner: SandboxProvider, sources: OutfitSources) {
     this.#inner = inner;
     this.#sources = sources;
+    if (inner.spares) this.spares = new OutfittedSpares(inner.spares, sources);
   }
 
   capabilities(signal: AbortSignal): Promise<SandboxCapabilities> {

@@ -124,6 +124,7 @@ async function runWithLock(options: HandsLifeOptions, lock: FileLock): Promise<v
 function look({ keeper, checkpoints, keeping }: HandsParts): void {
   keeper.closeIdle();
   if (process.availableMemory() < keeping.freeMemoryBytesMin) keeper.closeOldest();
+  keeper.fillSpares();
   checkpoints.look();
 }
 

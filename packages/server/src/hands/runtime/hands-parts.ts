@@ -21,6 +21,7 @@ import {
   type RepositoryKeeperOptions,
 } from "../repositories/repository-keeper.ts";
 import { HandFolder, handsFolderOf } from "../sandbox/local/hand-folder.ts";
+import { WarmPool } from "../warm/warm-pool.ts";
 import { CallRunner } from "./call-runner.ts";
 import { CallService } from "./call-service.ts";
 import { type HandsTimes, KEEPING, type Keeping, SANDBOXES_MAX } from "./hands-limits.ts";
@@ -45,6 +46,8 @@ export interface HandsAdapters {
 export interface HandsPartsOptions {
   readonly dataDir: string;
   readonly sandboxesMax?: number;
+  /** Spare sandboxes that are kept ready; none unless given. */
+  readonly sparesMax?: number;
   /** What is kept of idle hands; see `CheckpointKeeper`. */
   readonly keeping?: Partial<Keeping>;
   /** For the fault campaign: a repeated call runs again. */
@@ -72,15 +75,8 @@ export async function assembleHands(
   { times, boot, installationId, onStopRequest }: HandsIdentity,
 ): Promise<HandsParts> {
   const { provider, blobs, runTool, outside = new Map(), clock, report } = adapters;
-  const keeper = new SandboxKeeper({
-    provider,
-    clock,
-    report,
-    sandboxesMax: options.sandboxesMax ?? SANDBOXES_MAX,
-    provisionDeadlineMs: times.provisionMs,
-    installDeadlineMs: times.installMs,
-    idleMs: times.sandboxIdleMs,
-  });
+  const keeping = { ...KEEPING, ...options.keeping };
+  const keeper = openKeeper(options, adapters, { times, keeping });
   const { watch, ...outputs } = openOutputs(adapters, {
     ...{ dataDir: options.dataDir, lookMs: times.outputLookMs },
     lineOf: (handId) => files.notes.find(handId)?.note.line,
@@ -106,7 +102,6 @@ export async function assembleHands(
     boot,
     unsafeForgetCalls: options.unsafeForgetCalls ?? false,
   });
-  const keeping = { ...KEEPING, ...options.keeping };
   const files = await openFiles(adapters, {
     ...{ keeper, memory, journal, discard, installationId, dataDir: options.dataDir },
     limits: { ...keeping, idleMs: times.sandboxIdleMs },
@@ -131,6 +126,28 @@ export async function assembleHands(
     onDispose: repositories?.dispose.bind(repositories),
   });
   return { service, keeper, checkpoints: files.checkpoints, keeping };
+}
+
+/** What has the sandboxes, spares among them. */
+function openKeeper(
+  { dataDir, sandboxesMax = SANDBOXES_MAX, sparesMax = 0 }: HandsPartsOptions,
+  { provider, clock, report }: HandsAdapters,
+  { times, keeping }: { readonly times: HandsTimes; readonly keeping: Keeping },
+): SandboxKeeper {
+  const warm = new WarmPool({
+    ...{ provider, clock, report, sparesMax },
+    provisionDeadlineMs: times.provisionMs,
+    isTight: async () =>
+      // Twice, so that what is made is not at once too much again.
+      process.availableMemory() < 2 * keeping.freeMemoryBytesMin ||
+      (await freeDiskBytes(dataDir)) < keeping.freeDiskBytesMin,
+  });
+  return new SandboxKeeper({
+    ...{ provider, warm, clock, report, sandboxesMax },
+    provisionDeadlineMs: times.provisionMs,
+    installDeadlineMs: times.installMs,
+    idleMs: times.sandboxIdleMs,
+  });
 }
 
 /** What is taken of what sandboxes leave for their users. */
@@ -165,10 +182,12 @@ async function openFiles(
   const checkpoints = new CheckpointKeeper({
     ...{ ...rest, notes, outbox, blobs, clock, report },
     isBusy: (handId, line) => journal.isBusy(handId, line),
-    freeDiskBytes: async () => {
-      const { bavail, bsize } = await statfs(dataDir);
-      return bavail * bsize;
-    },
+    freeDiskBytes: () => freeDiskBytes(dataDir),
   });
   return { notes, outbox, checkpoints };
+}
+
+async function freeDiskBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }

@@ -6,6 +6,7 @@ import {
   SandboxUnavailableError,
 } from "../../core/ports/sandbox.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
+import type { WarmPool } from "../warm/warm-pool.ts";
 import { Deadline } from "./deadline.ts";
 import type { Report } from "./report.ts";
 import { type Holding, isFor, type SandboxEntry } from "./sandbox-entry.ts";
@@ -13,6 +14,8 @@ import { UnnoticedDeaths } from "./unnoticed-deaths.ts";
 
 export interface SandboxKeeperOptions {
   readonly provider: SandboxProvider;
+  /** Makes those that calls use; unless given, the provider alone does. Its spares count as sandboxes. */
+  readonly warm?: WarmPool;
   readonly clock: Clock;
   readonly report: Report;
   /** Live sandboxes at a time; an idle one makes room, else a new one is refused. */
@@ -100,8 +103,12 @@ export class SandboxKeeper {
     request: ProvisionRequest,
     use: (sandbox: Sandbox, signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
-    const isFull = this.#entries.size >= this.#options.sandboxesMax;
-    if (this.#closed || isFull || this.#entries.has(request.handId)) return undefined;
+    if (this.#closed || this.#entries.has(request.handId)) return undefined;
+    if (this.#isFull) {
+      // For the next attempt.
+      void this.#options.warm?.endOne();
+      return undefined;
+    }
     const entry = this.#provision(request);
     const { signal } = entry.abandon;
     // Nobody may have it, from the beginning: who asks has it ended.
@@ -128,8 +135,17 @@ export class SandboxKeeper {
     return await use(await unlessAborted(entry.sandbox, signal, givenUp), signal);
   }
 
-  /** Begins to end the sandbox that was not used for the longest time, if one is not in use. */
+  /** Begins to make spares, if nobody waits for a sandbox. */
+  fillSpares(): void {
+    this.#options.warm?.fill(() => {
+      const isAwaited = [...this.#entries.values()].some(({ live }) => live === undefined);
+      return !this.#closed && !this.#isFull && !isAwaited;
+    });
+  }
+
+  /** Begins to end a spare, or else the sandbox that was not used for the longest time, if one is not in use. */
   closeOldest(): void {
+    if (this.#sparesSize > 0) return void this.#options.warm?.endOne();
     const [oldest] = this.#idle().sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
     if (oldest) this.#closeLater(...oldest);
   }
@@ -163,8 +179,8 @@ export class SandboxKeeper {
   /** Ends them all and makes no more; resolves when all processes are gone. */
   async closeAll(): Promise<void> {
     this.#closed = true;
-    const all = [...this.#entries];
-    await Promise.all(all.map(([handId, entry]) => this.#close(handId, entry)));
+    const all = [...this.#entries].map(([handId, entry]) => this.#close(handId, entry));
+    await Promise.all([...all, this.#options.warm?.close()]);
   }
 
   async #entryFor(request: Holding, signal: AbortSignal): Promise<SandboxEntry> {
@@ -175,7 +191,7 @@ export class SandboxKeeper {
       if (entry && isFor(entry, request)) return entry;
       if (entry) this.#giveWay(request.handId, entry);
       // Nothing is awaited between the look and the making, so that a second call finds the first's.
-      if (!entry && this.#entries.size < this.#options.sandboxesMax)
+      if (!entry && (!this.#isFull || this.#options.warm?.hasFor(request)))
         return this.#provision(request);
       await unlessAborted(entry?.closing ?? this.#makeRoom(), signal, givenUp);
     }
@@ -187,7 +203,16 @@ export class SandboxKeeper {
     if (!entry.closing) this.#closeLater(handId, entry);
   }
 
+  get #isFull(): boolean {
+    return this.#entries.size + this.#sparesSize >= this.#options.sandboxesMax;
+  }
+
+  get #sparesSize(): number {
+    return this.#options.warm?.size ?? 0;
+  }
+
   async #makeRoom(): Promise<void> {
+    if (this.#sparesSize > 0) return await this.#options.warm?.endOne();
     const ending = [...this.#entries.values()].find((entry) => entry.closing);
     if (ending?.isRead) ending.abandon.abort();
     if (ending) return await ending.closing;
@@ -199,9 +224,9 @@ export class SandboxKeeper {
   }
 
   #provision(request: Holding): SandboxEntry {
-    const { clock, provider, provisionDeadlineMs, installDeadlineMs } = this.#options;
+    const { clock, provider, warm, provisionDeadlineMs, installDeadlineMs } = this.#options;
     const abandon = new AbortController();
-    const made = provider.provision(request, abandon.signal);
+    const made = (warm ?? provider).provision(request, abandon.signal);
     const hasPackages = request.recipe.packages !== undefined;
     const deadlineMs = hasPackages ? installDeadlineMs : provisionDeadlineMs;
     const deadline = new Deadline(clock, deadlineMs);

@@ -41,6 +41,7 @@ interface Prepared {
 export class BubblewrapLauncher implements SandboxLauncher {
   readonly name = "bubblewrap";
   readonly mode: "root" | "rootless";
+  readonly followsRenames = true;
   readonly #options: BubblewrapLauncherOptions;
   readonly #dataFolder: string;
   readonly #agentFolder: string;

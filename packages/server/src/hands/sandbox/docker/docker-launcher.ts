@@ -77,6 +77,8 @@ interface Root {
 export class DockerLauncher implements SandboxLauncher {
   readonly name: "docker" | "gvisor";
   readonly mode: "root" | "rootless";
+  /** A virtual machine that shares folders of a Mac with its engine does so by their names. */
+  readonly followsRenames = process.platform === "linux";
   readonly #options: DockerLauncherOptions;
   readonly #dataFolder: string;
   readonly #agentFolder: string;

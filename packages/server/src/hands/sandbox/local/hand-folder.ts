@@ -9,9 +9,13 @@ export function handsFolderOf(dataFolder: string): string {
   return join(dataFolder, "hands");
 }
 
+export function canBeFolder(handId: string): boolean {
+  return HAND_ID.test(handId);
+}
+
 /** Throws for an id that is not to become a path. */
 export function checkHandId(handId: string): void {
-  if (!HAND_ID.test(handId)) throw new Error(`${JSON.stringify(handId)} is not the id of a hand`);
+  if (!canBeFolder(handId)) throw new Error(`${JSON.stringify(handId)} is not the id of a hand`);
 }
 
 /**

@@ -14,7 +14,7 @@ import { failPoint } from "../../../lib/fail-point.ts";
 import { restoreCheckpoint } from "../../checkpoints/restore-checkpoint.ts";
 import { exitOptions, type ProviderEgress } from "../../egress/exit-options.ts";
 import { HandLedgers } from "../../egress/hand-ledgers.ts";
-import { SandboxExit } from "../../egress/sandbox-exit.ts";
+import type { SandboxExitOptions } from "../../egress/sandbox-exit.ts";
 import {
   copyFolder,
   makeMemoryFolders,
@@ -25,10 +25,12 @@ import { SkillCache } from "../../skills/skill-cache.ts";
 import type { AgentSandbox } from "../agent-sandbox.ts";
 import { requireLimits } from "../cgroups/require-limits.ts";
 import { requireDisk } from "../disk/require-disk.ts";
-import { connectAgent } from "./connect-agent.ts";
+import type { HandDisk } from "../disk/sandbox-disks.ts";
+import { type ConnectedAgent, connectAgent } from "./connect-agent.ts";
 import { checkHandId, HandFolder, handsFolderOf } from "./hand-folder.ts";
 import { HandTurns } from "./hand-turns.ts";
 import { HostUids, ownerOf } from "./host-uids.ts";
+import { isSpareId, LocalSpares } from "./local-spares.ts";
 import { type MountSources, makeMountTrees, uploadsOf } from "./mount-trees.ts";
 import { giveTree } from "./own-tree.ts";
 import { hasTransparentEgress, probeBash } from "./probe-sandbox.ts";
@@ -37,6 +39,7 @@ import { removeFolder } from "./remove-folder.ts";
 import { sandboxFacts } from "./sandbox-facts.ts";
 import type { SandboxLauncher } from "./sandbox-launcher.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-layout.ts";
+import type { UploadTree } from "./upload-tree.ts";
 
 export interface LocalProviderOptions extends Omit<MountSources, "skills"> {
   /** Absolute. Hands are kept in `hands/` below it. */
@@ -56,6 +59,18 @@ export interface LocalProviderOptions extends Omit<MountSources, "skills"> {
 const ANSWER_MS = 20_000;
 const END_EARLIER_MS = 15_000;
 
+type Exit = Omit<SandboxExitOptions, "listeners">;
+
+/** What runs in a hand's folder, and is not yet the hand's sandbox. */
+export interface MadeSandbox {
+  readonly agent: ConnectedAgent;
+  readonly launcher: SandboxLauncher;
+  readonly disk: HandDisk | undefined;
+  readonly uploads: UploadTree;
+  /** Whether it has a kernel uid of its own. */
+  readonly isForeign: boolean;
+}
+
 /**
  * Sandboxes on this machine, by any of the launchers it has: the recipe says by which. To be used by the
  * main thread of one process per data folder.
@@ -72,6 +87,7 @@ export class LocalProvider implements SandboxProvider {
   readonly #live = new Map<string, AgentSandbox>();
   /** One provision, disposal or reaping of a hand at a time. */
   readonly #turns = new HandTurns();
+  readonly spares: LocalSpares;
 
   /** `retired` make no sandbox, but end those that they made before they were. */
   constructor(
@@ -88,6 +104,16 @@ export class LocalProvider implements SandboxProvider {
     this.#handsFolder = handsFolderOf(dataFolder);
     this.#uids = new HostUids(this.#handsFolder);
     this.#skills = new SkillCache(join(dataFolder, "skill-cache"));
+    this.spares = new LocalSpares({
+      handsFolder: this.#handsFolder,
+      turns: this.#turns,
+      blobPath: options.blobPath,
+      launcherOf: (name) => this.#launcherOf(name),
+      exitOf: (request) => this.#exitOf(request),
+      make: (request, signal) => this.#make(request, signal),
+      become: (made, request, exit) => this.#become(made, request, exit),
+      remove: (spareId) => this.dispose(spareId),
+    });
   }
 
   async capabilities(
@@ -128,13 +154,22 @@ export class LocalProvider implements SandboxProvider {
     this.#makeHandsFolder();
     await this.#skills.clear();
     const names = readdirSync(this.#handsFolder);
-    const ended = await Promise.allSettled(
-      names.map((handId) =>
-        this.#turns.take(handId, async () => {
-          if (!this.#live.has(handId)) await this.#endEarlier(join(this.#handsFolder, handId));
-        }),
-      ),
+    // First, so that one that was about to become a hand's is not ended by two.
+    const spares = await Promise.allSettled(
+      names
+        .filter((name) => isSpareId(name) && !this.spares.has(name))
+        .map((spareId) => this.dispose(spareId)),
     );
+    const hands = await Promise.allSettled(
+      names
+        .filter((name) => !isSpareId(name))
+        .map((handId) =>
+          this.#turns.take(handId, async () => {
+            if (!this.#live.has(handId)) await this.#endEarlier(join(this.#handsFolder, handId));
+          }),
+        ),
+    );
+    const ended = [...spares, ...hands];
     for (const launcher of this.#launchers) await this.#reapUnnamed(launcher);
     const failure = ended.find((outcome) => outcome.status === "rejected");
     if (failure) throw failure.reason;
@@ -155,7 +190,25 @@ export class LocalProvider implements SandboxProvider {
   }
 
   async #provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
-    const { handId, recipe, outfit } = request;
+    const { handId, recipe } = request;
+    const exit = this.#exitOf(request);
+    const made = await this.#make(request, signal);
+    const sandbox = this.#become(made, request, exit);
+    const { checkpoint } = recipe;
+    if (checkpoint === undefined) return sandbox;
+    try {
+      const handFolder = new HandFolder(this.#handsFolder, handId).path;
+      await restoreCheckpoint(sandbox, { handFolder, checkpoint }, signal);
+    } catch (error) {
+      await sandbox.close();
+      throw error;
+    }
+    return sandbox;
+  }
+
+  /** Starts it, in a network that leads nowhere yet. */
+  async #make(request: ProvisionRequest, signal: AbortSignal): Promise<MadeSandbox> {
+    const { handId, recipe, outfit, gate } = request;
     const launcher = this.#makerOf(request);
     this.#makeHandsFolder();
     await launcher.prepare();
@@ -178,50 +231,54 @@ export class LocalProvider implements SandboxProvider {
     const uid = launcher.mode === "root" ? this.#uids.claim(handId, writable) : undefined;
     if (uid === undefined) folder.checkOwner();
     else if (outfit?.workshop) await giveTree(workshopFolder(outfit), uid);
-    const place = { handFolder: folder.path, isForeign: uid !== undefined };
-    const { blobPath, installedPath } = this.#options;
+    const isForeign = uid !== undefined;
+    const { blobPath, installedPath, onWarning, answerMs = ANSWER_MS } = this.#options;
+    const place = { handFolder: folder.path, isForeign };
     const sources = { blobPath, installedPath, skills: this.#skills };
     const { trees, uploads } = await makeMountTrees(request, place, sources);
-    const egress = exitOptions(request, {
-      egress: this.#options.egress,
-      ledger: this.#ledgers.of(handId),
-      onProblem: (error) => {
-        this.#options.onWarning?.("a connection of a sandbox was given up", error);
-      },
-    });
     failPoint("hands.provision.after_folder");
     const process = await launcher.launch(
       {
         ...{ handId, recipe, outfit, folder, uid, disk, limits: this.#limits },
         trees: { ...trees, memory },
-        hasExit: egress !== undefined,
+        hasExit: gate !== undefined || recipe.network.type !== "none",
       },
       signal,
     );
     failPoint("hands.provision.after_launch");
-    const { listeners } = process;
-    const options = {
-      handId,
-      handFolder: folder.path,
-      process,
+    const connected = { handId, handFolder: folder.path, process, answerMs, onWarning };
+    const agent = await connectAgent(connected, signal);
+    return { agent, launcher, disk, uploads, isForeign };
+  }
+
+  /** What was made in the hand's folder is its sandbox from now on. */
+  #become(
+    { agent, launcher, disk, uploads }: MadeSandbox,
+    { handId }: ProvisionRequest,
+    exit: Exit | undefined,
+  ): AgentSandbox {
+    const sandbox = agent.sandbox({
+      ...{ exit, disk },
       showFiles: (next: Recipe) => uploads.show(uploadsOf(next)),
-      exit: egress && listeners && new SandboxExit({ ...egress, listeners }),
       facts: sandboxFacts({ launcher, disk, limits: this.#limits }),
-      disk,
-      answerMs: this.#options.answerMs ?? ANSWER_MS,
-      onWarning: this.#options.onWarning,
+    });
+    const forget = () => {
+      if (this.#live.get(handId) === sandbox) this.#live.delete(handId);
     };
-    const sandbox = await connectAgent(options, signal);
-    this.#keep(sandbox);
-    const { checkpoint } = recipe;
-    if (checkpoint === undefined) return sandbox;
-    try {
-      await restoreCheckpoint(sandbox, { handFolder: folder.path, checkpoint }, signal);
-    } catch (error) {
-      await sandbox.close();
-      throw error;
-    }
+    this.#live.set(handId, sandbox);
+    sandbox.closed.then(forget, forget);
     return sandbox;
+  }
+
+  /** Throws `SandboxUnavailableError` for a way out that is not to be had. */
+  #exitOf(request: ProvisionRequest): Exit | undefined {
+    return exitOptions(request, {
+      egress: this.#options.egress,
+      ledger: this.#ledgers.of(request.handId),
+      onProblem: (error) => {
+        this.#options.onWarning?.("a connection of a sandbox was given up", error);
+      },
+    });
   }
 
   /** What makes a base or packages is no session's: who can make it does, chosen or not. */
@@ -240,15 +297,6 @@ export class LocalProvider implements SandboxProvider {
     throw new SandboxUnavailableError(
       `the session was made with sandboxes of ${name}, which this server has no longer (DROVER_SANDBOX_PROVIDER)`,
     );
-  }
-
-  #keep(sandbox: AgentSandbox): void {
-    const { handId } = sandbox;
-    const forget = () => {
-      if (this.#live.get(handId) === sandbox) this.#live.delete(handId);
-    };
-    this.#live.set(handId, sandbox);
-    sandbox.closed.then(forget, forget);
   }
 
   get #limits(): SandboxLimits {

@@ -27,6 +27,8 @@ export class ReceivedListeners {
     if (!isHandle(transparent) || !isHandle(proxy)) return undefined;
     if (!(names instanceof DatagramSocket)) return undefined;
     this.#isTaken = true;
+    // Who serves them may come late: a fault of one that nobody serves is not one of this process.
+    names.on("error", () => undefined);
     return { transparent, proxy, names };
   }
 
@@ -40,6 +42,11 @@ export class ReceivedListeners {
   #receive(name: unknown, handle: SendHandle | undefined): void {
     if (typeof name === "string") this.#received.set(name, handle);
   }
+}
+
+/** Of a sandbox whose way out was never served. */
+export function closeListeners({ transparent, proxy, names }: ExitListeners): void {
+  for (const handle of [transparent, proxy, names]) if (isHandle(handle)) handle.close();
 }
 
 function isHandle(value: unknown): value is Handle {

@@ -58,6 +58,8 @@ export interface SandboxLauncher {
   readonly name: ProviderName;
   /** `root`: each hand has a kernel uid of its own. Known once it is prepared. */
   readonly mode: "root" | "rootless";
+  /** Whether what a sandbox is shown of a hand's folder stays shown where it gets another name. */
+  readonly followsRenames: boolean;
   /** To be called before all else, any number of times. Rejects with `SandboxUnavailableError`. */
   prepare(): Promise<void>;
   /** Whether it can limit the use of it here, for all processes of a sandbox together. */
