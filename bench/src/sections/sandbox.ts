@@ -9,6 +9,7 @@ import type { World } from "../lib/world.ts";
 import { measureContainers } from "./container-times.ts";
 import { measureKeptFiles } from "./kept-files.ts";
 import { NAP, type Times, timeCommands } from "./sandbox-times.ts";
+import { measureSpares } from "./spare-times.ts";
 
 /** Sandboxes that are left alive, to see what they take. */
 const KEPT = 20;
@@ -35,6 +36,7 @@ export async function measureSandbox(world: World): Promise<Section> {
     );
   const memory = await memoryOf(server.data, kept);
   const keptFiles = await measureKeptFiles(world, server.client, sessions);
+  const spares = await measureSpares(world, shell);
   const containers = await measureContainers(world);
   return {
     title: "Sandboxes",
@@ -46,6 +48,7 @@ export async function measureSandbox(world: World): Promise<Section> {
       of("· its own time: in a bash of this machine", ({ ownNap }) => ownNap),
       memory,
       ...keptFiles,
+      spares,
       ...containers.measurements,
     ],
     notes: [
