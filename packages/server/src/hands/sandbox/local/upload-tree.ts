@@ -111,9 +111,21 @@ export class UploadTree {
     const target = join(this.path, path);
     await rm(this.#draft, { recursive: true, force: true });
     await place(this.#options, mount, this.#draft);
-    await makeFoldersBelow(this.path, dirname(path));
+    await this.#makeFolders(dirname(path));
     await rename(this.#draft, target);
     this.#shown.set(path, mount);
+  }
+
+  /** Each can be entered from the moment in which it is there. */
+  async #makeFolders(path: string): Promise<void> {
+    if (path === ".") return;
+    await this.#makeFolders(dirname(path));
+    const target = join(this.path, path);
+    if (await isFolder(target)) return;
+    const draft = `${this.#draft}.folder`;
+    await rm(draft, { recursive: true, force: true });
+    await makeFolder(draft);
+    await rename(draft, target);
   }
 
   /** With the folders that it leaves empty. */
@@ -147,14 +159,6 @@ function wantedOf(mounts: readonly FileMount[]): Shown {
 
 function noteOf(shown: Shown): string {
   return JSON.stringify([...shown].map(([path, { sha256 }]) => [path, sha256]));
-}
-
-async function makeFoldersBelow(root: string, folder: string): Promise<void> {
-  if (folder === ".") return;
-  await makeFoldersBelow(root, dirname(folder));
-  await makeFolder(join(root, folder)).catch((error: unknown) => {
-    if (!isThere(error)) throw error;
-  });
 }
 
 async function makeFolders(folder: string, made: Set<string>): Promise<void> {
@@ -193,8 +197,9 @@ async function place(
   }
 }
 
-function isThere(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EEXIST";
+async function isFolder(path: string): Promise<boolean> {
+  const stat = await lstat(path).catch(() => undefined);
+  return stat?.isDirectory() === true;
 }
 
 /** Path below the uploads folder. Throws for all that is not plainly there. */
