@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
@@ -29,8 +29,12 @@ test(`${SANDBOXES} sandboxes at once answer, each with its own files, and go wit
   );
   await until("all sandboxes", () => sandboxPids(world()).length === SANDBOXES || undefined);
   const hands = join(world().data, "hands");
-  for (const hand of readdirSync(hands))
-    writeFileSync(join(hands, hand, "workspace", "go"), "go\n");
+  for (const hand of readdirSync(hands)) {
+    // There with its content, or not at all: somebody looks for it all the time.
+    const draft = join(hands, hand, "go");
+    writeFileSync(draft, "go\n");
+    renameSync(draft, join(hands, hand, "workspace", "go"));
+  }
   for (const [index, { heard }] of talks.entries()) {
     await heard.event(({ type }) => type === "session.status_idle");
     expect(resultsOf(heard.events as SessionEvent[])).toEqual([
