@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
@@ -21,8 +22,11 @@ const COMPILED = {
   env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/drover/compiled") },
 };
 
-/** A worker a core: by itself vitest leaves one core free, of two, though these suites mostly wait. */
-const PARALLEL = { maxWorkers: "100%" };
+/** A worker a core: by itself vitest leaves one core free, of two. */
+const BUSY = { maxWorkers: "100%" };
+
+/** These wait for processes, disks and clocks half of the time. */
+const WAITING = { maxWorkers: Math.ceil(1.5 * availableParallelism()) };
 
 /** What takes minutes: sandboxes of a Docker Engine, layers and root file systems. */
 const SLOW_SANDBOXES = [
@@ -43,7 +47,7 @@ export default defineConfig({
         ...source,
         test: {
           name: "unit",
-          ...PARALLEL,
+          ...BUSY,
           // These leave nothing behind, and the modules of the server are many.
           isolate: false,
           include: ["packages/*/src/**/*.test.ts"],
@@ -55,7 +59,7 @@ export default defineConfig({
         test: {
           name: "contract",
           ...COMPILED,
-          ...PARALLEL,
+          ...WAITING,
           include: ["packages/*/src/**/*.contract.test.ts"],
           exclude: SLOW_SANDBOXES,
           globalSetup: POSTGRES,
@@ -68,7 +72,7 @@ export default defineConfig({
         test: {
           name: "containers",
           ...COMPILED,
-          ...PARALLEL,
+          ...WAITING,
           include: SLOW_SANDBOXES,
           globalSetup: POSTGRES,
           testTimeout: 120_000,
@@ -94,7 +98,7 @@ export default defineConfig({
           globalSetup: POSTGRES,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          ...PARALLEL,
+          ...WAITING,
         },
       },
       {
@@ -106,7 +110,7 @@ export default defineConfig({
           globalSetup: POSTGRES,
           testTimeout: 300_000,
           hookTimeout: 120_000,
-          ...PARALLEL,
+          ...WAITING,
         },
       },
       {

@@ -26,7 +26,8 @@ const CLIENTS: Readonly<Record<string, (host: string) => string>> = {
     // Waits before it reads: a read of perl's does not wait on gVisor.
     `perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(PeerAddr => q(${host}), PeerPort => 80) or die $@; print $s qq(GET / HTTP/1.0\\r\\nHost: ${host}\\r\\n\\r\\n); vec(my $in, fileno $s, 1) = 1; print while select(my $ready = $in, undef, undef, 10) > 0 && sysread $s, $_, 4096'`,
   bash: (host) =>
-    `exec 7<>/dev/tcp/${host}/80 && printf 'GET / HTTP/1.0\\r\\nHost: ${host}\\r\\n\\r\\n' >&7 && timeout 10 cat <&7`,
+    // The same: `cat` may find nothing yet, and say so.
+    `exec 7<>/dev/tcp/${host}/80 && printf 'GET / HTTP/1.0\\r\\nHost: ${host}\\r\\n\\r\\n' >&7 && timeout 10 sh -c 'until cat <&7; do sleep 0.05; done'`,
   "curl with a proxy": (host) => `curl -sS -m 10 -x http://127.0.0.1:3128 http://${host}/`,
   "curl through a tunnel": (host) => `curl -sS -m 10 -p -x http://127.0.0.1:3128 http://${host}/`,
 };

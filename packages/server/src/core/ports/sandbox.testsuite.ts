@@ -438,9 +438,18 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
     });
 
     test("reaps what an earlier process left", async () => {
-      await using box = await start({});
+      const hand = newHand();
+      const probe = "probe-0123456789abcdef";
+      await using box = await start({ hand });
+      await using tried = await start({ hand: probe });
+      for (const one of [box, tried]) await one.sh("echo kept > kept");
       await world.another().reap();
-      expect(await box.sandbox.closed).toMatch(/\w/);
+      for (const { sandbox } of [box, tried]) expect(await sandbox.closed).toMatch(/\w/);
+      await using next = await start({ hand });
+      expect((await next.sh("ls -A")).output).toBe("kept\n");
+      // What was only to be tried out has nobody who would dispose of it.
+      await using again = await start({ hand: probe });
+      expect((await again.sh("ls -A")).output).toBe("");
     });
 
     test("disposes of a hand: whatever is in its workspace goes, and nothing else", async () => {

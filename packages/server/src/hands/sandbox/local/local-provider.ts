@@ -33,7 +33,7 @@ import { HostUids, ownerOf } from "./host-uids.ts";
 import { isSpareId, LocalSpares } from "./local-spares.ts";
 import { type MountSources, makeMountTrees, uploadsOf } from "./mount-trees.ts";
 import { giveTree } from "./own-tree.ts";
-import { hasTransparentEgress, probeBash } from "./probe-sandbox.ts";
+import { hasTransparentEgress, isProbeId, probeBash } from "./probe-sandbox.ts";
 import { findRecord, forgetRecord, providerOf } from "./process-record.ts";
 import { removeFolder } from "./remove-folder.ts";
 import { sandboxFacts } from "./sandbox-facts.ts";
@@ -165,7 +165,10 @@ export class LocalProvider implements SandboxProvider {
         .filter((name) => !isSpareId(name))
         .map((handId) =>
           this.#turns.take(handId, async () => {
-            if (!this.#live.has(handId)) await this.#endEarlier(join(this.#handsFolder, handId));
+            if (this.#live.has(handId)) return;
+            // Nobody disposes of what was only tried out any more.
+            if (isProbeId(handId)) await this.#dispose(handId);
+            else await this.#endEarlier(join(this.#handsFolder, handId));
           }),
         ),
     );
@@ -177,16 +180,18 @@ export class LocalProvider implements SandboxProvider {
 
   async dispose(handId: string): Promise<void> {
     checkHandId(handId);
-    await this.#turns.take(handId, async () => {
-      const folder = new HandFolder(this.#handsFolder, handId);
-      await this.#endLive(handId);
-      this.#ledgers.forget(handId);
-      if (!existsSync(folder.path)) return;
-      await this.#endEarlier(folder.path);
-      const uid = ownerOf(folder.workspace);
-      await removeFolder(folder.path, [...folder.writable, copyFolder(folder.path).path]);
-      if (uid !== undefined) this.#uids.release(uid);
-    });
+    await this.#turns.take(handId, () => this.#dispose(handId));
+  }
+
+  async #dispose(handId: string): Promise<void> {
+    const folder = new HandFolder(this.#handsFolder, handId);
+    await this.#endLive(handId);
+    this.#ledgers.forget(handId);
+    if (!existsSync(folder.path)) return;
+    await this.#endEarlier(folder.path);
+    const uid = ownerOf(folder.workspace);
+    await removeFolder(folder.path, [...folder.writable, copyFolder(folder.path).path]);
+    if (uid !== undefined) this.#uids.release(uid);
   }
 
   async #provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {

@@ -12,6 +12,13 @@ const READY_MS = 20_000;
 /** For documentation (RFC 5737): nobody has it, and it is never dialled. */
 const PROBED_ADDRESS = "192.0.2.1";
 
+const PROBE_ID = /^probe-[0-9a-f]{16}$/;
+
+/** Whether the hand was only to find out what a sandbox can do. */
+export function isProbeId(handId: string): boolean {
+  return PROBE_ID.test(handId);
+}
+
 type Prober = Pick<SandboxProvider, "provision" | "dispose">;
 
 /** Rejects with `SandboxUnavailableError` unless a real sandbox runs a command. */
