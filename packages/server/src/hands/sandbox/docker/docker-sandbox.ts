@@ -210,11 +210,14 @@ export async function end(
 ): Promise<void> {
   const name = containerName(record.launch_id);
   const isSeen = "pid" in record && process.getuid?.() === 0;
-  try {
-    await removeContainer(engine, name, deadlineMs);
-  } catch (error) {
-    if (!(isSeen && error instanceof EngineUnreachableError)) throw error;
+  // At once: an engine whose kill was not noticed tries again after ten seconds.
+  const [removed, ended] = await Promise.allSettled([
+    removeContainer(engine, name, deadlineMs),
+    isSeen ? endRecorded(record, deadlineMs) : undefined,
+  ]);
+  if (removed.status === "rejected") {
+    if (!(isSeen && removed.reason instanceof EngineUnreachableError)) throw removed.reason;
     onLeft(name);
   }
-  if (isSeen) await endRecorded(record, deadlineMs);
+  if (ended.status === "rejected") throw ended.reason;
 }
