@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Duplex, Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxUnavailableError } from "../../../core/ports/sandbox.ts";
 import type { LimitHit } from "../../../core/sandboxes/limits.ts";
 import { failPoint } from "../../../lib/fail-point.ts";
@@ -17,11 +18,13 @@ import type { LaunchedSandbox } from "../local/sandbox-launcher.ts";
 import { AttachedOutput } from "./attached-output.ts";
 import { containerGroup } from "./container-group.ts";
 import { containerName, type Inspected, inspectContainer, removeContainer } from "./containers.ts";
-import { type EngineClient, EngineUnreachableError } from "./engine-client.ts";
+import type { EngineClient } from "./engine-client.ts";
 import { enterNetwork } from "./enter-network.ts";
 import { explainRefusal } from "./explain-refusal.ts";
 
 const END_MS = 15_000;
+/** For what is removed without delay where nothing is in the way. */
+const REMOVAL_MS = 2_000;
 
 export interface ContainerLaunch {
   readonly engine: EngineClient;
@@ -66,6 +69,7 @@ export class DockerSandbox implements LaunchedSandbox {
   readonly #stream: Duplex;
   readonly #group: SandboxGroup | undefined;
   #isKilledForMemory = false;
+  #isEnded = false;
 
   /** See `SandboxLauncher.launch`. */
   static async start(launch: ContainerLaunch, signal: AbortSignal): Promise<DockerSandbox> {
@@ -95,6 +99,7 @@ export class DockerSandbox implements LaunchedSandbox {
 
   async end(): Promise<void> {
     this.#group?.observe();
+    this.#isEnded = true;
     await end(this.#launch, this.record);
     this.#stream.destroy();
     await this.exited;
@@ -113,6 +118,8 @@ export class DockerSandbox implements LaunchedSandbox {
   async #watch(output: AttachedOutput): Promise<string> {
     await new Promise((resolve) => this.#stream.once("close", resolve));
     this.#group?.observe();
+    // Nobody has to be asked why; and an engine that is at it lets others wait.
+    if (this.#isEnded) return "it was ended";
     const { engine, record } = this.#launch;
     const name = containerName(record.launch_id);
     const found = await inspectContainer(engine, name).catch(() => undefined);
@@ -200,8 +207,9 @@ function checkWanted(signal: AbortSignal): void {
 
 /**
  * Ends a launch's container, whoever launched it and however far that had come, and proves its processes
- * gone. Without an engine that can be asked, a first process that is known and can be seen is enough: all
- * others go with it.
+ * gone. A first process that is known and can be seen is enough for that: all others go with it. It is ended before
+ * the engine is asked, which would freeze what forks without end, and on a busy machine be at that for ten
+ * seconds. The engine then has some time to remove the container, and goes on with it by itself.
  */
 export async function end(
   { engine, onLeft }: Pick<ContainerLaunch, "engine" | "onLeft">,
@@ -210,14 +218,12 @@ export async function end(
 ): Promise<void> {
   const name = containerName(record.launch_id);
   const isSeen = "pid" in record && process.getuid?.() === 0;
-  // At once: an engine whose kill was not noticed tries again after ten seconds.
-  const [removed, ended] = await Promise.allSettled([
-    removeContainer(engine, name, deadlineMs),
-    isSeen ? endRecorded(record, deadlineMs) : undefined,
-  ]);
-  if (removed.status === "rejected") {
-    if (!(isSeen && removed.reason instanceof EngineUnreachableError)) throw removed.reason;
-    onLeft(name);
-  }
-  if (ended.status === "rejected") throw ended.reason;
+  if (!isSeen) return await removeContainer(engine, name, deadlineMs);
+  await endRecorded(record, deadlineMs);
+  const over = new AbortController();
+  const removed = removeContainer(engine, name, deadlineMs)
+    .catch(() => onLeft(name))
+    .finally(() => over.abort());
+  const enough = sleep(REMOVAL_MS, undefined, { signal: over.signal }).catch(() => undefined);
+  await Promise.race([removed, enough]);
 }
