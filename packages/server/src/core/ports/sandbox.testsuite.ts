@@ -497,8 +497,9 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
       const show = (...mounts: readonly Mount[]) =>
         box.sandbox.showFiles(recipeWith(world.provider, mounts));
       const look =
-        "cd /; until [ -e /workspace/over ]; do cksum < /mnt/session/uploads/deep/big; done";
+        "cd /; until [ -e /workspace/over ]; do cksum < /mnt/session/uploads/deep/big; : > /workspace/begun; done";
       const looking = box.sh(`{ ${look}; } 2>&1 | sort | uniq -c`);
+      await box.run("sh", "-c", "until [ -e /workspace/begun ]; do sleep 0.01; done");
       for (let turn = 0; turn < 20; turn += 1) {
         await show(given, twos);
         if (turn % 5 === 0) await show(given);
