@@ -29,7 +29,9 @@ import ctypes, errno, fcntl, os, pty, socket, struct
 libc = ctypes.CDLL(None, use_errno=True)
 def call(number, *args):
     ctypes.set_errno(0)
-    result = libc.syscall(number, *args)
+    # As whole words: of a plain number half of what the kernel reads may be what was there before.
+    words = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
+    result = libc.syscall(ctypes.c_long(number), *words)
     print("got" if result >= 0 else errno.errorcode[ctypes.get_errno()])
 def attempt(act):
     try:
