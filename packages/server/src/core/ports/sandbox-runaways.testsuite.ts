@@ -177,9 +177,12 @@ export function testRunaways(name: string, open: () => Promise<SandboxWorld>): v
       await using box = await startOn(world.provider);
       const killShell = async () => {
         await box.sh(
-          "X=1; rm -f go gone; mkfifo go gone; (read x < go; kill -9 $$; echo > gone) &",
+          "X=1; echo $$ > /tmp/shell; rm -f go gone; mkfifo go gone; (read x < go; kill -9 $$; echo > gone) &",
         );
-        await box.run("sh", "-c", "echo > /workspace/go; cat /workspace/gone");
+        // Until the agent has been told: a command that comes before that is the dying shell's.
+        const isThere = "[ -d /proc/$(cat /tmp/shell) ]";
+        const wait = `cat /workspace/gone; while ${isThere}; do sleep 0.01; done`;
+        await box.run("sh", "-c", `echo > /workspace/go; ${wait}`);
       };
       await killShell();
       expect(await box.sh("touch ran")).toEqual({ exitCode: null, ended: "lost", output: "" });
