@@ -130,6 +130,8 @@ export interface HandCall {
   readonly repositories?: readonly RepositorySource[];
   /** Absent for a call that needs no sandbox, and for hands whose files are not kept account of. */
   readonly files?: HandFiles;
+  /** By what the hands may ask for the session's credentials; absent for a session that has none. */
+  readonly grant?: string;
 }
 
 /** A git repository of the session, as it is to be cloned now if it has not been. */

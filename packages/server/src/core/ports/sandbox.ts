@@ -2,6 +2,7 @@ import type { SandboxFacts } from "../sandboxes/facts.ts";
 import type { LimitHit } from "../sandboxes/limits.ts";
 import type { ProviderName } from "../sandboxes/providers.ts";
 import type { EgressRecord, Recipe } from "./hands.ts";
+import type { SessionCredentials } from "./session-credentials.ts";
 import type { Spares } from "./spares.ts";
 
 /** What a provider can enforce on this machine, found out by trying. */
@@ -28,6 +29,17 @@ export interface ProvisionRequest {
    * recipe says of a network. A provider that gives no sandbox a network refuses.
    */
   readonly gate?: SandboxGate;
+  /** What its way out puts into requests; absent for a session that has no credentials. */
+  readonly secrets?: SandboxSecrets;
+}
+
+export interface SandboxSecrets {
+  /**
+   * Environment variables with their placeholders, as they are now: asked for when the sandbox is made. Rejects with
+   * `SandboxUnavailableError`.
+   */
+  variables(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+  readonly credentials: SessionCredentials;
 }
 
 /** Answers a request from inside a sandbox. Where it rejects, the program gets status 502. */

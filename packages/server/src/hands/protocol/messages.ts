@@ -203,6 +203,7 @@ export const CallMessage = z.strictObject({
   recipe: RecipeMessage,
   repositories: z.array(RepositoryMessage).max(REPOSITORIES_MAX).exactOptional(),
   files: FilesMessage.exactOptional(),
+  grant: z.string().min(1).max(1_024).exactOptional(),
 });
 
 export const CancelMessage = z.strictObject({ sessionId: Id, epoch: z.int().nonnegative() });

@@ -6,6 +6,7 @@ import {
   SandboxGoneError,
   SandboxUnavailableError,
 } from "../../core/ports/sandbox.ts";
+import type { CredentialSource } from "../../core/ports/session-credentials.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { HandNotes } from "../checkpoints/hand-notes.ts";
@@ -27,10 +28,13 @@ import type { FoundMemory, LeftBehind } from "./left-behind.ts";
 import type { Report } from "./report.ts";
 import type { Prepare, RunOutside, RunTool, ToolAnswer } from "./run-tool.ts";
 import type { SandboxKeeper, SandboxLease } from "./sandbox-keeper.ts";
+import { sandboxSecrets } from "./sandbox-secrets.ts";
 
 export interface CallRunnerOptions {
   readonly keeper: SandboxKeeper;
   readonly prepare?: Prepare | undefined;
+  /** What sessions may use of their vaults; without it nothing. */
+  readonly credentials?: CredentialSource | undefined;
   readonly notes: HandNotes;
   readonly left: LeftBehind;
   readonly watch: OutputWatch;
@@ -108,7 +112,10 @@ export class CallRunner {
       return { ...outcome, ...(await this.#options.left.recover(call, call.files?.line)) };
     }
     failPoint("hands.call.before_provision");
-    const lease = await this.#options.keeper.acquire({ ...request, holder: call.sessionId }, stop);
+    const lease = await this.#options.keeper.acquire(
+      { ...request, ...this.#secretsOf(call), holder: call.sessionId },
+      stop,
+    );
     try {
       await this.#options.notes.filled(call.handId);
       failPoint("hands.call.after_provision");
@@ -128,6 +135,12 @@ export class CallRunner {
       lease.release();
       this.#options.notes.used(call.handId);
     }
+  }
+
+  #secretsOf({ workspaceId, sessionId, grant }: HandCall): Pick<ProvisionRequest, "secrets"> {
+    const { credentials } = this.#options;
+    if (credentials === undefined || grant === undefined) return {};
+    return { secrets: sandboxSecrets(credentials.of({ workspaceId, sessionId, grant })) };
   }
 
   async #arrive(call: HandCall): Promise<ProvisionRequest | undefined> {

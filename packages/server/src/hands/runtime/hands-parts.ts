@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Blobs } from "../../core/ports/blobs.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { SandboxProvider } from "../../core/ports/sandbox.ts";
+import type { CredentialSource } from "../../core/ports/session-credentials.ts";
 import {
   CheckpointKeeper,
   type CheckpointKeeperOptions,
@@ -39,6 +40,8 @@ export interface HandsAdapters {
   readonly outside?: ReadonlyMap<string, RunOutside>;
   /** How repositories are cloned; unless given, none is. */
   readonly repositories?: Pick<RepositoryKeeperOptions, "upstream" | "secretBox">;
+  /** What sessions may use of their vaults; unless given, nothing. */
+  readonly credentials?: CredentialSource;
   readonly clock: Clock;
   readonly report: Report;
 }
@@ -112,6 +115,7 @@ export async function assembleHands(
   const runner = new CallRunner({
     ...{ keeper, notes, left, watch, memory, runTool, outside, clock, report },
     prepare: repositories?.prepare.bind(repositories),
+    credentials: adapters.credentials,
     limits: times,
   });
   const service = new CallService({
