@@ -13,8 +13,8 @@ import { defineConfig } from "vitest/config";
  * - faults: the kill campaign, under `test/faults`.
  */
 const source = {
-  resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source"] } },
+  resolve: { conditions: ["drover-source"] },
+  ssr: { resolve: { conditions: ["drover-source"] } },
 };
 
 /** Hundreds of servers and hands are started from their sources, each of which would be compiled anew. */

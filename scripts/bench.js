@@ -19,7 +19,7 @@ if ((await run(node, ["scripts/build.js"], { env })) !== 0) {
 let postgres = {};
 const stopPostgres = startPostgres({ provide: (_name, server) => (postgres = server) });
 const bench = [
-  "--conditions=source",
+  "--conditions=drover-source",
   "bench/src/main.ts",
   ...("socketFolder" in postgres ? [`--postgres-socket=${postgres.socketFolder}`] : []),
   ...process.argv.slice(2),

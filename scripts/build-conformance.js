@@ -20,7 +20,7 @@ await build({
   format: "esm",
   platform: "node",
   target: "node22.12",
-  conditions: ["source"],
+  conditions: ["drover-source"],
   absWorkingDir: ROOT,
   legalComments: "none",
   logLevel: "warning",

@@ -29,7 +29,7 @@ const result = await build({
   format: "esm",
   platform: "node",
   target: "node22.12",
-  conditions: ["source"],
+  conditions: ["drover-source"],
   external: ["better-sqlite3"],
   define: { DROVER_VERSION: JSON.stringify(version()) },
   absWorkingDir: ROOT,

@@ -44,7 +44,7 @@ async function run(
   onFinished: TestContext["onTestFinished"],
   ...args: readonly string[]
 ): Promise<{ status: number; output: string }> {
-  const child = spawn(process.execPath, ["--conditions=source", RUN, ...args], {
+  const child = spawn(process.execPath, ["--conditions=drover-source", RUN, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   onFinished(async () => {

@@ -1,7 +1,7 @@
 /**
  * The fault campaign: real servers, real hands and real sandboxes, killed while clients talk.
  *
- *   node --conditions=source test/faults/run.ts --seed 1..200 [--minutes 4]
+ *   node --conditions=drover-source test/faults/run.ts --seed 1..200 [--minutes 4]
  *     [--unsafe fence|journal|reattach]   switches a safeguard off: the campaign must fail
  *     [--sought 'ran \d+ times']          and goes on until a rule is broken in these words
  *     [--database postgres]               on a PostgreSQL server of its own; without servers that freeze

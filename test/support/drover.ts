@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 
 /** The program from its sources. */
 export const FROM_SOURCE: readonly string[] = [
-  "--conditions=source",
+  "--conditions=drover-source",
   join(import.meta.dirname, "../../packages/server/src/cli/main.ts"),
 ];
 

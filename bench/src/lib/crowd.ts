@@ -38,7 +38,7 @@ export interface Crowd {
 export async function gatherCrowd(request: CrowdRequest): Promise<Crowd> {
   const child = keepTrackOf(
     fork(MAIN, {
-      execArgv: ["--expose-gc", "--conditions=source"],
+      execArgv: ["--expose-gc", "--conditions=drover-source"],
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     }),
   );

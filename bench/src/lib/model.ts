@@ -30,7 +30,7 @@ export interface Model extends AsyncDisposable {
 export async function startModel(): Promise<Model> {
   const child = keepTrackOf(
     fork(MAIN, {
-      execArgv: ["--conditions=source"],
+      execArgv: ["--conditions=drover-source"],
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     }),
   );

@@ -46,7 +46,7 @@ describe.each(["sqlite", "postgres"])("on %s", (engine) => {
     const credentials = await seal(config, 350);
     const child = spawnSync(
       process.execPath,
-      ["--conditions=source", "--disable-warning=ExperimentalWarning", CHILD, "2"],
+      ["--conditions=drover-source", "--disable-warning=ExperimentalWarning", CHILD, "2"],
       {
         encoding: "utf8",
         env: {

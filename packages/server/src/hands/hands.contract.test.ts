@@ -156,7 +156,13 @@ async function openWorld(): Promise<World> {
 }
 
 function command(dataDir: string) {
-  const args = ["--conditions=source", join(SOURCE, "cli/main.ts"), "--data", dataDir, "hands"];
+  const args = [
+    "--conditions=drover-source",
+    join(SOURCE, "cli/main.ts"),
+    "--data",
+    dataDir,
+    "hands",
+  ];
   // The workspace is a folder of the host, which these tests look into.
   const env = { PATH: "/usr/bin:/bin", DROVER_SANDBOX_DISK_MB: "0" };
   return { dataDir, command: process.execPath, args, env };
@@ -191,7 +197,7 @@ async function startServer(world: World, call: HandCall): Promise<ChildProcess> 
     const hands = new LocalHands({ dataDir: ${JSON.stringify(world.dataDir)}, start, clock: systemClock });
     await hands.execute(${JSON.stringify(call)}, new AbortController().signal);
   `;
-  const args = ["--conditions=source", "--input-type=module", "-e", script];
+  const args = ["--conditions=drover-source", "--input-type=module", "-e", script];
   const server = spawn(process.execPath, args, {
     detached: true,
     stdio: ["ignore", "inherit", "inherit"],

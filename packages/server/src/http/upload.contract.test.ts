@@ -25,7 +25,7 @@ interface Server {
 
 async function startServer(): Promise<Server> {
   const data = mkdtempSync(join(tmpdir(), "drover-upload-"));
-  const child = spawn(process.execPath, ["--conditions=source", MAIN, "serve"], {
+  const child = spawn(process.execPath, ["--conditions=drover-source", MAIN, "serve"], {
     stdio: ["ignore", "pipe", "ignore"],
     env: { PATH: "/usr/bin:/bin", DROVER_DATA: data, DROVER_PORT: "0", DROVER_API_KEY: KEY },
   });

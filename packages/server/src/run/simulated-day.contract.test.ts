@@ -15,7 +15,7 @@ test("a session works for days: 2,000 rounds of tools, 30 compactions, and the h
   // That it ends by itself shows that no timer and no connection is left behind.
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ["--expose-gc", "--conditions=source", MAIN],
+    ["--expose-gc", "--conditions=drover-source", MAIN],
     { timeout: DAY_MS_MAX, killSignal: "SIGKILL" },
   );
   const day: SimulatedDay = JSON.parse(stdout);

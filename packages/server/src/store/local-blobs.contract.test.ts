@@ -82,7 +82,7 @@ test("takes no more memory for content that is larger than its process may have"
     const { maxRSS } = process.resourceUsage();
     process.stdout.write(JSON.stringify({ size_bytes, read, grew: maxRSS > 100 * 1024 + baseline }));
   `.replace("import {", "const baseline = process.resourceUsage().maxRSS;\nimport {");
-  const args = ["--conditions=source", "--input-type=module", "-e", script, root];
+  const args = ["--conditions=drover-source", "--input-type=module", "-e", script, root];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   const size_bytes = 128 * 1024 * 1024;
   expect(JSON.parse(stdout)).toEqual({ size_bytes, read: size_bytes, grew: false });

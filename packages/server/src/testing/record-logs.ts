@@ -19,7 +19,7 @@ import { type BrainWorld, createBrainWorld, TWO_TOOLS } from "./brain.ts";
 
 /**
  * Writes the logs under `test/fixtures/logs`, one event a line. Run by hand when a new shape of log is
- * to be kept: `node --conditions=source packages/server/src/testing/record-logs.ts FOLDER`. A log that
+ * to be kept: `node --conditions=drover-source packages/server/src/testing/record-logs.ts FOLDER`. A log that
  * has been released is never written again: it is what old sessions look like.
  */
 interface Scenario {

@@ -9,7 +9,7 @@ const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
 test("the double runs as a process of its own until its parent lets go", async () => {
   const child = spawn(
     process.execPath,
-    ["--conditions=source", MAIN, JSON.stringify({ apiKey: "key", untilStdinEnds: true })],
+    ["--conditions=drover-source", MAIN, JSON.stringify({ apiKey: "key", untilStdinEnds: true })],
     { stdio: ["pipe", "pipe", "inherit"] },
   );
   const exited = once(child, "exit");

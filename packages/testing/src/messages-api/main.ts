@@ -1,6 +1,6 @@
 /**
  * The double as a process of its own, for benchmarks and fault tests:
- * `node --conditions=source main.ts '{"port":0,"contextTokens":200000}'`.
+ * `node --conditions=drover-source main.ts '{"port":0,"contextTokens":200000}'`.
  * Prints one line of JSON, `{"url":…,"apiKey":…}`, and runs until SIGTERM, SIGINT, or, with
  * `"untilStdinEnds":true`, until its parent is gone. Messages carry their own `#script`.
  */

@@ -155,7 +155,7 @@ test.each([
   ["base.make.before_publish", false],
   ["base.make.after_publish", true],
 ])("killed at %s, a base is there whole or not at all", async (point, isThere) => {
-  const options = ["--conditions=source", "--input-type=module", "-e", DYING(point)];
+  const options = ["--conditions=drover-source", "--input-type=module", "-e", DYING(point)];
   const child = spawn(process.execPath, [...options, world.folder, base.root], {
     stdio: "inherit",
   });
@@ -194,7 +194,7 @@ test(
     execFileSync("chmod", ["755", world.folder]);
     execFileSync("chmod", ["644", archive]);
     const isRoot = process.getuid?.() === 0;
-    const args = ["--conditions=source", "--input-type=module", "-e", WITHOUT_ROOT];
+    const args = ["--conditions=drover-source", "--input-type=module", "-e", WITHOUT_ROOT];
     const child = spawn(process.execPath, [...args, archive, aptSource().mirror], {
       stdio: ["ignore", "pipe", "inherit"],
       ...(isRoot && { uid: UNPRIVILEGED, gid: UNPRIVILEGED }),

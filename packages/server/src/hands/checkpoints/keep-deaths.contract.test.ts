@@ -33,7 +33,7 @@ async function open(name: FailPoint, { nth = 1, cacheBytesMax = 0 } = {}) {
       ...(failPoint !== undefined && { failPoint }),
     };
     failPoint = undefined;
-    const args = ["--conditions=source", PROGRAM, JSON.stringify(options)];
+    const args = ["--conditions=drover-source", PROGRAM, JSON.stringify(options)];
     const env = { PATH: "/usr/bin:/bin" };
     await handsSpawner({ dataDir, command: process.execPath, args, env })(signal);
   };

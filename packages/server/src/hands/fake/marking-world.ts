@@ -13,7 +13,7 @@ export const MARKING_HANDS_MAIN = join(import.meta.dirname, "marking-hands-main.
 
 /** The arguments to Node that start the hands of a test. */
 export function markingHandsArgs(options: MarkingHandsOptions): string[] {
-  return ["--conditions=source", MARKING_HANDS_MAIN, JSON.stringify(options)];
+  return ["--conditions=drover-source", MARKING_HANDS_MAIN, JSON.stringify(options)];
 }
 
 export interface MarkingWorld extends HandsWorld {

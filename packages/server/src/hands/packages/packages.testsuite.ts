@@ -160,7 +160,7 @@ export function testPackages(mode: string, { managers, points }: Covered): void 
         const port = typeof address === "object" ? address?.port : undefined;
         const pip = `http://registry.localhost:${port}/simple`;
         await using world = await openPackagesWorld({ registries: { pip }, real: ["127.0.0.1"] });
-        const options = ["--conditions=source", "--input-type=module", "-e", DYING(point)];
+        const options = ["--conditions=drover-source", "--input-type=module", "-e", DYING(point)];
         const child = spawn(process.execPath, [...options, world.folder, pip], {
           stdio: "inherit",
         });

@@ -129,7 +129,7 @@ test("starts hands again that were killed while they started", async () => {
     await import(${JSON.stringify(join(import.meta.dirname, "../fake/marking-hands-main.ts"))});
   `;
   const start = (dataDir: string) => {
-    const args = ["--conditions=source", "--input-type=module", "-e", script(dataDir)];
+    const args = ["--conditions=drover-source", "--input-type=module", "-e", script(dataDir)];
     return handsSpawner({ dataDir, command: process.execPath, args, env: {} });
   };
   await using world = await openMarkingWorld(start);
@@ -272,7 +272,7 @@ function startBrain(dataDir: string, call: HandCall): ChildProcess {
     const { hands_boot } = await hands.locate("hand_1", signal);
     await hands.execute({ ...${JSON.stringify(call)}, handsBoot: hands_boot }, signal);
   `;
-  const args = ["--conditions=source", "--input-type=module", "-e", script];
+  const args = ["--conditions=drover-source", "--input-type=module", "-e", script];
   const brain = spawn(process.execPath, args, {
     detached: true,
     stdio: ["ignore", "inherit", "inherit"],

@@ -47,7 +47,7 @@ async function appendUntilKilled(
 ): Promise<void> {
   const child = spawn(
     process.execPath,
-    ["--conditions=source", join(import.meta.dirname, "append-child.testsuite.ts"), url],
+    ["--conditions=drover-source", join(import.meta.dirname, "append-child.testsuite.ts"), url],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const exited = once(child, "exit");

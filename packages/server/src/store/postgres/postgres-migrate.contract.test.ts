@@ -19,7 +19,7 @@ test("applies each migration once, however many processes start together", async
   });
   const child = join(import.meta.dirname, "migrating-child.testsuite.ts");
   const start = () =>
-    run(process.execPath, ["--conditions=source", child, database.url, folder], {
+    run(process.execPath, ["--conditions=drover-source", child, database.url, folder], {
       timeout: 60_000,
     });
   await Promise.all([start(), start(), start(), start()]);

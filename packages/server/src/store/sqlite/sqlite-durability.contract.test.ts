@@ -109,7 +109,7 @@ async function onSmallDisk(folder: string, program: string): Promise<string> {
 }
 
 function programArgs(program: string, folder: string): readonly string[] {
-  return ["--conditions=source", join(import.meta.dirname, program), folder];
+  return ["--conditions=drover-source", join(import.meta.dirname, program), folder];
 }
 
 async function temporaryFolder(): Promise<string> {

@@ -56,7 +56,14 @@ export function testLaunches(mode: string): void {
 
     async function startOwner(options: object, hands: readonly string[]): Promise<ChildProcess> {
       const json = JSON.stringify({ dataFolder: world.folder, limits: { fileBytes }, ...options });
-      const node = ["--conditions=source", "--input-type=module", "-e", OWNER, json, ...hands];
+      const node = [
+        "--conditions=drover-source",
+        "--input-type=module",
+        "-e",
+        OWNER,
+        json,
+        ...hands,
+      ];
       const owner = spawn(process.execPath, node, { stdio: ["ignore", "pipe", "inherit"] });
       onTestFinished(() => void owner.kill("SIGKILL"));
       await new Promise((resolve, reject) => {

@@ -32,7 +32,7 @@ const { signal } = new AbortController();
 const recipe = { provider: ${JSON.stringify(name)}, base: { type: "host" }, mounts: [], network: { type: "none" } };
 ${script}
 `;
-  const node = ["--conditions=source", "--input-type=module", "-e", whole, folder, ...args];
+  const node = ["--conditions=drover-source", "--input-type=module", "-e", whole, folder, ...args];
   return spawn(process.execPath, node, { stdio: ["ignore", "pipe", "inherit"] });
 }
 
