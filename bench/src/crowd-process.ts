@@ -96,6 +96,7 @@ class Gathering {
       announcements,
       hands,
       memoryCopies: hands,
+      grantOf: () => undefined,
       blobs: new MemoryBlobs(),
       findModel: () => undefined,
       clock: systemClock,

@@ -1,28 +1,19 @@
-import { z } from "zod";
 import type { SecretBox } from "../core/ports/secret-box.ts";
-import type { CredentialRecord } from "../core/ports/vaults.ts";
+import type { SealedSecrets } from "../core/ports/vaults.ts";
 import type { CredentialSecrets } from "../core/vaults/credential-parts.ts";
+import { secretBinding } from "../core/vaults/secret-binding.ts";
 import { Secret } from "../lib/secret.ts";
 
-/** All secrets of a credential as one sealed text, which opens for it alone. */
+/** Each secret of a credential as a text of its own, which opens for its place alone. */
 export function sealedSecrets(
-  secretBox: SecretBox,
-  record: CredentialRecord,
+  secretBox: Pick<SecretBox, "seal">,
+  credential: { readonly workspace_id: string; readonly id: string },
   secrets: CredentialSecrets,
-): string {
-  return secretBox.seal(new Secret(JSON.stringify(secrets)), bindingOf(record));
-}
-
-/** Whoever calls this holds secrets in the clear: never a process that also makes prompts, in the end. */
-export function openedSecrets(
-  secretBox: SecretBox,
-  record: CredentialRecord,
-  sealed: string,
-): CredentialSecrets {
-  const opened = secretBox.open(sealed, bindingOf(record)).reveal();
-  return z.record(z.string(), z.string()).parse(JSON.parse(opened));
-}
-
-function bindingOf({ workspace_id, id }: CredentialRecord): string {
-  return `${workspace_id}/${id}/secrets`;
+): SealedSecrets {
+  return Object.fromEntries(
+    Object.entries(secrets).map(([name, value]) => [
+      name,
+      secretBox.seal(new Secret(value), secretBinding(credential, name)),
+    ]),
+  );
 }

@@ -16,7 +16,7 @@ import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { Credentials as CredentialReader, CredentialRecord } from "../core/ports/vaults.ts";
 import { keyOfAuth, newCredential, updatedCredential } from "../core/vaults/credential.ts";
 import type { CredentialSecrets } from "../core/vaults/credential-parts.ts";
-import { openedSecrets, sealedSecrets } from "./credential-secrets.ts";
+import { sealedSecrets } from "./credential-secrets.ts";
 import { type Cursors, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
 import { assertVaultActive, getVault } from "./vaults.ts";
@@ -150,24 +150,16 @@ async function updateCredential(
   const hasNewSecrets = Object.keys(secrets).length > 0;
   if (!hasNewSecrets && isDeepStrictEqual(next, record)) return credentialOf(record);
   const updated = { ...next, updated_at: tx.now };
-  await tx.credentials.update(
-    updated,
-    hasNewSecrets ? await resealed(secretBox, tx, record, secrets) : undefined,
-  );
+  await tx.credentials.update(updated, sealedSecrets(secretBox, record, secrets));
+  if (isNewAuthorization(secrets)) {
+    // What was refused is another by now, and an exchange of the old one is nobody's any more.
+    await tx.credentials.putRefresh(workspaceId, place.id, { claim: null, refused_at: null });
+  }
   return credentialOf(updated);
 }
 
-async function resealed(
-  secretBox: SecretBox,
-  tx: StoreTransaction,
-  record: CredentialRecord,
-  changed: CredentialSecrets,
-): Promise<string> {
-  const { workspace_id, vault_id, id } = record;
-  const before = await tx.credentials.findSealed(workspace_id, vault_id, id);
-  if (before === undefined) throw new Error(`credential ${id} is active and has no secrets`);
-  const secrets = openedSecrets(secretBox, record, before);
-  return sealedSecrets(secretBox, record, { ...secrets, ...changed });
+function isNewAuthorization(secrets: CredentialSecrets): boolean {
+  return secrets["refresh_token"] !== undefined || secrets["client_secret"] !== undefined;
 }
 
 async function getCredential(

@@ -25,17 +25,14 @@ function world() {
     const credentials = Array.from({ length: count }, () => newCredential());
     for (const each of credentials) {
       const sealed = boxOf(key).seal(new Secret(each.id), "place");
-      await store.write((tx) => tx.credentials.insert(each, sealed));
+      await store.write((tx) => tx.credentials.insert(each, { token: sealed }));
     }
     return credentials;
   };
-  const open = async (
-    key: Secret,
-    { workspace_id, vault_id, id }: ReturnType<typeof newCredential>,
-  ) => {
-    const sealed = await store.write((tx) => tx.credentials.findSealed(workspace_id, vault_id, id));
+  const open = async (key: Secret, { workspace_id, id }: ReturnType<typeof newCredential>) => {
+    const { token } = await store.write((tx) => tx.credentials.findSecrets(workspace_id, id));
     return boxOf(key)
-      .open(sealed ?? "", "place")
+      .open(token?.sealed ?? "", "place")
       .reveal();
   };
   const keyIds = async () =>

@@ -20,8 +20,9 @@ import { budgetSet } from "../core/session/budget.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { sessionPackages } from "../core/sessions/session-packages.ts";
 import { tokenBinding } from "../core/sessions/token-binding.ts";
-import { unhonouredParts } from "../core/sessions/unhonoured.ts";
 import { unsupportedParts } from "../core/sessions/unsupported.ts";
+import { sessionCredentials } from "../core/vaults/session-credentials.ts";
+import { unreachableHosts } from "../core/vaults/unreachable-hosts.ts";
 import { newId } from "../lib/new-id.ts";
 import { Secret } from "../lib/secret.ts";
 import { agentOf } from "./agents.ts";
@@ -37,6 +38,8 @@ type AgentReference = SessionCreateParams["agent"];
 
 export interface CreateRequest {
   readonly workspaceId: string;
+  /** Of the key that asks for it. */
+  readonly keyId: string;
   readonly params: SessionCreateParams;
   readonly secretBox: SecretBox;
   readonly skillReferences: SkillReferences;
@@ -50,8 +53,8 @@ export interface CreateRequest {
 
 /**
  * Makes a session from the agent as it is now, its files mounted and its first input waiting, or
- * nothing of it. With `initial_events` it answers `running`: its first turn is due. What it is made with
- * and this version does nothing with is shown by errors in its log.
+ * nothing of it. With `initial_events` it answers `running`: its first turn is due. Credentials whose hosts
+ * it cannot reach are shown by errors in its log.
  */
 export async function createSession(tx: StoreTransaction, request: CreateRequest): Promise<Wire> {
   const { workspaceId, params, secretBox, skillReferences, prices, networkSetting } = request;
@@ -105,6 +108,7 @@ export async function createSession(tx: StoreTransaction, request: CreateRequest
       }),
     },
     totals: { usage: {}, stats: {} },
+    created_by: request.keyId,
     created_at: tx.now,
   };
   await tx.sessions.insert(session);
@@ -112,8 +116,12 @@ export async function createSession(tx: StoreTransaction, request: CreateRequest
   if (budget !== null) {
     await tx.events.appendReceipts(key, [budgetSet(newId("sevt"), session.thread_id, budget)]);
   }
-  const notes = unhonouredParts(vaultIds).map((error) => errorDraft(session, error));
-  if (notes.length > 0) await tx.events.appendReceipts(key, notes);
+  const active = await tx.credentials.listActive(workspaceId, vaultIds);
+  const notes = unreachableHosts(sessionCredentials(vaultIds, active), session.recipe.network);
+  if (notes.length > 0) {
+    const drafts = notes.map((error) => errorDraft(session, error));
+    await tx.events.appendReceipts(key, drafts);
+  }
   await acceptInitial(tx, session, params.initial_events ?? []);
   return toSession(existing(await tx.sessions.find(key), key), tx.now);
 }

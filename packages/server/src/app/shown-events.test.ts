@@ -32,8 +32,17 @@ test.each(readdirSync(FOLDER))("%s is shown as the contract has it", (file) => {
 
 /** A session with a stream that is open, and what the stream has said so far. */
 async function openWatched() {
-  const world = await openWorld();
+  const world = await openWorld({ networkSetting: "none" });
   const vault = await world.request("POST", "/v1/vaults", { display_name: "keys" });
+  // The session cannot reach its host, and says so.
+  await world.request("POST", `/v1/vaults/${vault.body.id}/credentials`, {
+    auth: {
+      type: "environment_variable",
+      secret_name: "KEY",
+      secret_value: "canary",
+      networking: { type: "limited", allowed_hosts: ["api.example.com"] },
+    },
+  });
   const { body } = await world.request("POST", "/v1/sessions", {
     ...(await world.prepare()),
     vault_ids: [vault.body.id],

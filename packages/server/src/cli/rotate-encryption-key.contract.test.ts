@@ -182,7 +182,7 @@ async function seal(config: Config, count: number): Promise<Credentials> {
   await Promise.all(
     credentials.map((each) =>
       world.store.write((tx) =>
-        tx.credentials.insert(each, world.box.seal(new Secret(each.id), each.id)),
+        tx.credentials.insert(each, { token: world.box.seal(new Secret(each.id), each.id) }),
       ),
     ),
   );
@@ -193,11 +193,9 @@ async function seal(config: Config, count: number): Promise<Credentials> {
 async function opened(config: Config, credentials: Credentials): Promise<string[]> {
   await using world = await openDatabase(config);
   const texts: string[] = [];
-  for (const { workspace_id, vault_id, id } of credentials) {
-    const sealed = await world.store.write((tx) =>
-      tx.credentials.findSealed(workspace_id, vault_id, id),
-    );
-    texts.push(world.box.open(sealed ?? "", id).reveal());
+  for (const { workspace_id, id } of credentials) {
+    const { token } = await world.store.write((tx) => tx.credentials.findSecrets(workspace_id, id));
+    texts.push(world.box.open(token?.sealed ?? "", id).reveal());
   }
   return texts;
 }

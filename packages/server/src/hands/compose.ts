@@ -11,8 +11,12 @@ import { LocalBlobs } from "../store/local-blobs.ts";
 import { createEnvelopeBox } from "../vault/envelope-box.ts";
 import { givenKeys } from "../vault/given-keys.ts";
 import { followKeyFile } from "../vault/key-file.ts";
+import { BrokeredCredentials } from "./credentials/brokered-credentials.ts";
+import { QuestionBox } from "./credentials/question-box.ts";
+import { TokenExchanger } from "./credentials/token-exchanger.ts";
+import { tryCredential } from "./credentials/try-credential.ts";
 import { openOutfitted } from "./packages/open-outfitted.ts";
-import type { HandsAdapters } from "./runtime/hands-parts.ts";
+import type { CredentialParts, HandsAdapters } from "./runtime/hands-parts.ts";
 import type { Report } from "./runtime/report.ts";
 import { openProvider } from "./sandbox/open-provider.ts";
 import { type ConfiguredSearch, openWebSearch } from "./search/open-web-search.ts";
@@ -37,6 +41,7 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
     installedPath: (sha256) => blobPath(blobsFolder, INSTALLED_WORKSPACE, sha256),
     onWarning: (message, error) => log.warn({ err: error }, message),
   });
+  const secretBox = lateBox(config);
   return {
     provider: openOutfitted(provider, {
       dataFolder: config.data,
@@ -51,29 +56,43 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
       clock: systemClock,
       ...(config.search !== undefined && { search: searchOf(config.search, config.egressAllow) }),
     }),
-    repositories: {
-      upstream: { guard: openGuard(config.egressAllow) },
-      secretBox: tokenBox(config),
-    },
+    repositories: { upstream: { guard: openGuard(config.egressAllow) }, secretBox },
+    credentials: openCredentials(config, secretBox),
     clock: systemClock,
     report,
   };
 }
 
-/** Opened with the first token: the server makes the keys, and these hands may need none. */
-function tokenBox({ data, encryptionKeys }: Config): Pick<SecretBox, "open"> {
+/** What sessions may use of their vaults: asked of servers, and opened here. */
+function openCredentials(
+  { egressAllow }: Config,
+  secretBox: Pick<SecretBox, "open" | "seal">,
+): CredentialParts {
+  const clock = systemClock;
+  const questions = new QuestionBox(clock);
+  const egress = openEgress(egressAllow);
+  const exchanger = new TokenExchanger({ ask: questions.ask, secretBox, egress, clock });
+  return {
+    questions,
+    source: new BrokeredCredentials({ ask: questions.ask, secretBox, exchanger, clock }),
+    tryCredential: (credential) => tryCredential(credential, { egress, secretBox, exchanger }),
+  };
+}
+
+/** Opened with the first secret: the server makes the keys, and these hands may need none. */
+function lateBox({ data, encryptionKeys }: Config): Pick<SecretBox, "open" | "seal"> {
   let box: SecretBox | undefined;
-  const opened = () =>
-    createEnvelopeBox(
+  const opened = () => {
+    box ??= createEnvelopeBox(
       encryptionKeys === undefined
         ? followKeyFile(join(data, "encryption-keys"))
         : givenKeys(encryptionKeys, "DROVER_ENCRYPTION_KEY"),
     );
+    return box;
+  };
   return {
-    open: (sealed, binding) => {
-      box ??= opened();
-      return box.open(sealed, binding);
-    },
+    open: (sealed, binding) => opened().open(sealed, binding),
+    seal: (plain, binding) => opened().seal(plain, binding),
   };
 }
 

@@ -11,6 +11,7 @@ import { createMemoryStores } from "../app/memory-stores.ts";
 import { createMemoryVersions } from "../app/memory-versions.ts";
 import type { Models } from "../app/models.ts";
 import type { Cursors } from "../app/pagination.ts";
+import type { SessionGrants } from "../app/session-grants.ts";
 import type { ReplayOptions } from "../app/sessions-replay.ts";
 import { createSkillReferences } from "../app/skill-references.ts";
 import { createSkills } from "../app/skills.ts";
@@ -24,7 +25,7 @@ import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Checkpoints } from "../core/ports/checkpoints.ts";
 import type { Clock } from "../core/ports/clock.ts";
-import type { Egress } from "../core/ports/egress.ts";
+import type { CredentialTrials } from "../core/ports/credential-trials.ts";
 import type { LiveOutputs, SandboxBase } from "../core/ports/hands.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
@@ -64,7 +65,8 @@ export interface AppDeps {
   readonly blobs: Blobs;
   readonly announcements: Announcements;
   readonly secretBox: SecretBox;
-  readonly egress: Egress;
+  readonly grants: SessionGrants;
+  readonly credentialTrials: CredentialTrials;
   readonly cursors: Cursors;
   readonly clock: Clock;
   readonly models: Models;
@@ -139,7 +141,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
     files: createFiles({ ...deps, newId }),
     vaults: createVaults({ store, cursors, newId }),
     credentials: createCredentials({ ...deps, newId }),
-    credentialValidator: createCredentialValidator(deps),
+    credentialValidator: createCredentialValidator({ ...deps, newId }),
     workspaces: createWorkspaces({ ...deps, newId }),
     keys,
     skills: createSkills({ ...deps, newId }),

@@ -253,7 +253,7 @@ export const LISTS: readonly List[] = [
         path,
         insert: (tx, number) => {
           const row = { ...template, id: idOf(number), auth_key: `key ${number}` };
-          return tx.credentials.insert(row, "sealed");
+          return tx.credentials.insert(row, { token: "sealed" });
         },
         idOf,
       };

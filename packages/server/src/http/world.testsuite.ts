@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KeyRole } from "@drover/api";
 import { onTestFinished } from "vitest";
+import { createCredentialBroker } from "../app/credential-broker.ts";
 import type { InstalledSkill } from "../app/installed-skills.ts";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
+import { createGrants } from "../app/session-grants.ts";
 import type { Announcement, Announcements } from "../core/ports/announcements.ts";
 import type { Egress } from "../core/ports/egress.ts";
 import type { FileRecord } from "../core/ports/records.ts";
@@ -24,6 +26,7 @@ import {
   type MemoryStoreOptions,
   openMemoryStore,
 } from "../store/sqlite/memory-store.testsuite.ts";
+import { inProcessTrials } from "../testing/in-process-trials.ts";
 import { createEnvelopeBox } from "../vault/envelope-box.ts";
 import { givenKeys } from "../vault/given-keys.ts";
 import { type AppDeps, createApp } from "./app.ts";
@@ -70,6 +73,7 @@ export function egressTo(allow: readonly string[]): Egress {
 export async function openWorld({
   now = Date.now,
   openStore,
+  egress = egressTo([]),
   ...options
 }: {
   streamLimits?: Partial<StreamLimits>;
@@ -121,11 +125,14 @@ export async function openWorld({
   const secretBox = createEnvelopeBox(givenKeys([encryptionKey], "the test"));
   const record = (fields: Readonly<Record<string, unknown>>, message: string) =>
     void logged.push({ fields, message });
+  const grants = createGrants(randomBytes(32));
+  const broker = createCredentialBroker({ store, grants, newId });
   const app = createApp({
     store,
     announcements: counted,
     secretBox,
-    egress: egressTo([]),
+    grants,
+    credentialTrials: inProcessTrials({ egress, secretBox, clock, broker }),
     cursors: createCursors({ key: randomBytes(32) }),
     clock,
     log: { error: record, warn: record },

@@ -29,6 +29,8 @@ export interface DriveDeps {
   readonly prices: PriceList;
   /** The tools that the session's agent may use. */
   readonly toolsOf: (session: SessionRecord) => readonly OfferedTool[];
+  /** By what hands may ask for the session's credentials; undefined for one that has none. */
+  readonly grantOf: (session: SessionRecord) => string | undefined;
   /** The model that judges calls under `auto`; undefined for the session's own. */
   readonly judgeModel?: string;
   /** Only where a benchmark asks for it. */

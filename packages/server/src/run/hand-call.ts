@@ -35,6 +35,7 @@ export async function handCallOf(
   const isInSandbox = isSandboxTool(name);
   const repositories = isInSandbox ? await wantedRepositories(session, deps.store.sessions) : [];
   const files = isInSandbox ? await filesOf(deps.store, view.key, handId) : undefined;
+  const grant = deps.grantOf(session);
   return {
     ...view.key,
     callId,
@@ -46,6 +47,7 @@ export async function handCallOf(
     recipe: session.recipe,
     ...(repositories.length > 0 && { repositories }),
     ...(files !== undefined && { files }),
+    ...(grant !== undefined && { grant }),
   };
 }
 

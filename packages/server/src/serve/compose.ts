@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { collectBlobs } from "../app/blob-collector.ts";
+import { createCredentialBroker, grantOf } from "../app/credential-broker.ts";
 import { createModels } from "../app/models.ts";
 import { createCursors } from "../app/pagination.ts";
+import { createGrants } from "../app/session-grants.ts";
 import { collectCopies } from "../app/sessions-copy.ts";
 import { noteStrayBlobs } from "../app/stray-blobs.ts";
 import type { Config } from "../config.ts";
@@ -12,7 +14,6 @@ import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import { priceList } from "../core/pricing/price-list.ts";
 import { offeredTools } from "../core/tools/offered-tools.ts";
-import { openEgress } from "../egress/open-egress.ts";
 import { LocalHands } from "../hands/protocol/hands-client.ts";
 import type { AppDeps } from "../http/app.ts";
 import { failPoint } from "../lib/fail-point.ts";
@@ -20,13 +21,13 @@ import { newId } from "../lib/new-id.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { Models, offeredModels } from "../model/models.ts";
 import { askModel } from "../run/ask-model.ts";
+import { answerQuestions, type CredentialAnswersDeps } from "../run/credential-answers.ts";
 import type { DriveDeps } from "../run/deps.ts";
 import { HandDisposer } from "../run/disposer.ts";
 import { commitHandReports, type HandReportsDeps } from "../run/hand-reports.ts";
 import { SandboxFirst } from "../run/sandbox-first.ts";
 import { Scheduler } from "../run/scheduler.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
-import { cursorKey } from "./cursor-key.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { emptyScratch } from "./empty-scratch.ts";
 import { openEncryption } from "./encryption.ts";
@@ -34,6 +35,7 @@ import { readInstalledSkills } from "./installed-skills.ts";
 import { networkMark } from "./network-mark.ts";
 import type { Ownership } from "./ownership.ts";
 import { policiesOf } from "./policies.ts";
+import { signingKey } from "./signing-key.ts";
 import { handsSpawner, type SpawnHandsOptions } from "./spawn-hands.ts";
 
 /** Sessions that one process drives at once; more wait until one is done. */
@@ -65,7 +67,6 @@ export async function compose(
   config: Config,
   { spawn, ownership, log }: ComposeOptions,
 ): Promise<Composition> {
-  const policies = policiesOf(config);
   const blobs = await LocalBlobs.open(join(config.data, "blobs"));
   const uploads = await openUploads(config, blobs, ownership);
   const holder = newId("holder");
@@ -74,17 +75,18 @@ export async function compose(
   const secretBox = await openSecretBox(config, database);
   const hands = openHands(config, spawn);
   const known = openModels(config);
+  const { grants, cursors } = await openSigning(store);
   const deps: DriveDeps = {
     store,
     blobs,
-    hands,
-    memoryCopies: hands,
+    ...{ hands, memoryCopies: hands },
     ...known.toAsk,
     announcements,
     clock: systemClock,
-    policies,
+    policies: policiesOf(config),
     ...(config.judgeModel !== undefined && { judgeModel: config.judgeModel }),
     toolsOf: (session) => offeredTools(session.agent.tools),
+    grantOf: (session) => grantOf(session, grants),
     random: Math.random,
     newId,
     ...(config.test.coupled && { sandboxFirst: new SandboxFirst() }),
@@ -94,9 +96,12 @@ export async function compose(
   const scheduler = createScheduler(deps, holder, ownership);
   const disposer = new HandDisposer(deps);
   const shutdown = new AbortController();
-  const reporting = keepRecording({ ...deps, hands }, shutdown.signal);
-  const waking = ownership.isShared ? keepWaking(disposer, shutdown.signal) : undefined;
-  const collecting = keepCollecting({ store, blobs, clock: systemClock }, shutdown.signal, log);
+  const broker = createCredentialBroker({ store, grants, newId });
+  const background = Promise.all([
+    attendHands({ ...deps, hands, broker }, shutdown.signal),
+    ownership.isShared ? keepWaking(disposer, shutdown.signal) : undefined,
+    keepCollecting({ store, blobs, clock: systemClock }, shutdown.signal, log),
+  ]);
   return {
     store,
     scheduler,
@@ -106,14 +111,12 @@ export async function compose(
       blobs,
       announcements,
       secretBox,
-      egress: openEgress(config.egressAllow),
+      grants,
       ...sandboxSettings(config),
-      cursors: createCursors({ key: await cursorKey(store) }),
-      clock: systemClock,
+      ...{ cursors, clock: systemClock },
       ...uploads,
       ...known.toShow,
-      checkpoints: hands,
-      liveOutputs: hands,
+      ...{ checkpoints: hands, liveOutputs: hands, credentialTrials: hands },
       askModel: (asked, signal) => askModel(deps, asked, signal),
       log,
       shutdown: shutdown.signal,
@@ -125,9 +128,17 @@ export async function compose(
       await scheduler.close();
       // What is being disposed of ends only with the hands' line.
       hands.close();
-      await Promise.all([disposed, collecting, waking, reporting]);
+      await Promise.all([disposed, background]);
     },
     closeDatabase: () => database.close(),
+  };
+}
+
+/** What this server gives out and takes back. */
+async function openSigning(store: Store) {
+  return {
+    grants: createGrants(await signingKey(store, "grants")),
+    cursors: createCursors({ key: await signingKey(store, "cursors") }),
   };
 }
 
@@ -202,12 +213,26 @@ async function keepWaking(disposer: HandDisposer, signal: AbortSignal): Promise<
   }
 }
 
-async function keepRecording(deps: HandReportsDeps, signal: AbortSignal): Promise<void> {
-  await keepDoing(() => commitHandReports(deps, signal), {
-    signal,
-    log: deps.log,
-    failure: "what hands keep of idle sandboxes is not recorded",
-  });
+/** What hands have to tell, and what they ask. */
+async function attendHands(
+  deps: Omit<HandReportsDeps & CredentialAnswersDeps, "hands"> & {
+    readonly hands: HandReportsDeps["hands"] & CredentialAnswersDeps["hands"];
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { log } = deps;
+  await Promise.all([
+    keepDoing(() => commitHandReports(deps, signal), {
+      signal,
+      log,
+      failure: "what hands keep of idle sandboxes is not recorded",
+    }),
+    keepDoing(() => answerQuestions(deps, signal), {
+      signal,
+      log,
+      failure: "hands are not answered what they ask of credentials",
+    }),
+  ]);
 }
 
 const COLLECTOR_PAUSE_MS = 60_000;

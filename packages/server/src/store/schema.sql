@@ -50,6 +50,40 @@ CREATE TABLE checkpoints (
   state text not null
 );
 
+CREATE TABLE credential_secrets (
+  workspace_id text not null,
+  credential_id text not null,
+  name text not null,
+  secret_sealed text not null,
+  revision integer not null,
+  primary key (workspace_id, credential_id, name)
+);
+
+CREATE TABLE credential_uses (
+  workspace_id text not null,
+  id text not null,
+  session_id text not null,
+  api_key_id text,
+  vault_id text,
+  credential_id text not null,
+  host text not null,
+  purpose text not null,
+  verdict text not null,
+  reason text not null,
+  minute text not null,
+  releases integer not null,
+  requests integer not null,
+  first_at text not null,
+  last_at text not null,
+  primary key (workspace_id, session_id, credential_id, host, purpose, verdict, reason, minute)
+);
+
+CREATE INDEX credential_uses_credential on credential_uses (workspace_id, credential_id, first_at, id);
+
+CREATE UNIQUE INDEX credential_uses_first on credential_uses (workspace_id, first_at, id);
+
+CREATE INDEX credential_uses_session on credential_uses (workspace_id, session_id, first_at, id);
+
 CREATE TABLE encryption_keys (
   key_id text primary key,
   created_at text not null,
@@ -269,7 +303,7 @@ CREATE TABLE session_definitions (
   resources text not null,
   vault_ids text not null,
   recipe text not null
-, budget text);
+, budget text, created_by text);
 
 CREATE TABLE session_memory_copies (
   workspace_id text not null,
@@ -399,10 +433,9 @@ CREATE TABLE vault_credentials (
   display_name text,
   metadata text not null,
   auth text not null,
-  secrets_sealed text,
   created_at text not null,
   updated_at text not null,
-  archived_at text,
+  archived_at text, refresh text,
   primary key (workspace_id, id)
 );
 

@@ -16,15 +16,15 @@ export interface SealedColumn {
  */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   {
+    name: "credential_secrets.secret_sealed",
+    table: sql`credential_secrets`,
+    column: sql`secret_sealed`,
+    key: sql`workspace_id, credential_id, name`,
+  },
+  {
     name: "session_repository_tokens.token_sealed",
     table: sql`session_repository_tokens`,
     column: sql`token_sealed`,
     key: sql`workspace_id, session_key, resource_id`,
-  },
-  {
-    name: "vault_credentials.secrets_sealed",
-    table: sql`vault_credentials`,
-    column: sql`secrets_sealed`,
-    key: sql`workspace_id, id`,
   },
 ];

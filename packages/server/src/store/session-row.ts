@@ -27,12 +27,18 @@ export interface SessionRow {
   readonly vault_ids: string | null;
   readonly budget: string | null;
   readonly recipe: string | null;
+  readonly created_by: string | null;
 }
 
-export type SessionSummaryRow = Omit<SessionRow, "session_key" | "recipe">;
+export type SessionSummaryRow = Omit<SessionRow, "session_key" | "recipe" | "created_by">;
 
-export function decodeSession({ session_key: _key, recipe, ...row }: SessionRow): SessionRecord {
-  return { ...decodeSummary(row), recipe: recipe === null ? emptyRecipe() : fromJson(recipe) };
+export function decodeSession(stored: SessionRow): SessionRecord {
+  const { session_key: _key, recipe, created_by, ...row } = stored;
+  return {
+    ...decodeSummary(row),
+    recipe: recipe === null ? emptyRecipe() : fromJson(recipe),
+    ...(created_by !== null && { created_by }),
+  };
 }
 
 export function decodeSummary(row: SessionSummaryRow): SessionSummary {

@@ -20,6 +20,7 @@ import {
 } from "./queries/api-keys.ts";
 import { appendEvents, appendReceipts } from "./queries/append-events.ts";
 import { findCheckpoint } from "./queries/checkpoints.ts";
+import { credentialUseReader, credentialUseWriter } from "./queries/credential-uses.ts";
 import { credentialReader, credentialWriter } from "./queries/credentials.ts";
 import { encryptionKeyReader, encryptionKeyWriter } from "./queries/encryption-keys.ts";
 import {
@@ -90,6 +91,7 @@ export function readersOf(db: SqlRunner): Readers {
     memoryStores: memoryStoreReader(db),
     vaults: vaultReader(db),
     credentials: credentialReader(db),
+    credentialUses: credentialUseReader(db),
     encryptionKeys: encryptionKeyReader(db),
     skills: skillReader(db),
     apiKeys: apiKeyReader(db),
@@ -264,6 +266,10 @@ export class SqlStoreTransaction implements StoreTransaction {
 
   get credentials(): StoreTransaction["credentials"] {
     return credentialWriter(this.#tx);
+  }
+
+  get credentialUses(): StoreTransaction["credentialUses"] {
+    return credentialUseWriter(this.#tx);
   }
 
   get encryptionKeys(): StoreTransaction["encryptionKeys"] {

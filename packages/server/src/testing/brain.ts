@@ -107,6 +107,7 @@ export async function createBrainWorld(options: {
     blobs,
     hands,
     memoryCopies: hands,
+    grantOf: () => undefined,
     model: new AnthropicModel({ baseUrl: api.url, apiKey: new Secret(api.apiKey) }),
     announcements,
     clock,

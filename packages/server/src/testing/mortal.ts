@@ -70,6 +70,7 @@ export function mortalStore(store: Store, mortal: Mortal): Store {
     memoryStores: store.memoryStores,
     vaults: store.vaults,
     credentials: store.credentials,
+    credentialUses: store.credentialUses,
     encryptionKeys: store.encryptionKeys,
     skills: store.skills,
     apiKeys: store.apiKeys,

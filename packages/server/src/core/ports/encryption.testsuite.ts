@@ -46,7 +46,7 @@ function testTexts(open: OpenStore): void {
     const { store } = world;
     const credentials = [1, 2, 3, 4, 5].map(() => newCredential());
     for (const each of credentials) {
-      await store.write((tx) => tx.credentials.insert(each, `sealed ${each.id}`));
+      await store.write((tx) => tx.credentials.insert(each, { token: `sealed ${each.id}` }));
     }
     const [archived, changed] = credentials;
     await store.write((tx) =>
@@ -81,7 +81,7 @@ function testTexts(open: OpenStore): void {
       });
     }
     for (const each of credentials) {
-      await store.write((tx) => tx.credentials.insert(each, `sealed ${each.id}`));
+      await store.write((tx) => tx.credentials.insert(each, { token: `sealed ${each.id}` }));
     }
     const expected = [
       ...sessions.flatMap(({ id }) => [`${id} sesrsc_1`, `${id} sesrsc_2`]),
@@ -103,12 +103,12 @@ function testTexts(open: OpenStore): void {
     const { store } = world;
     const [changed, archived] = [newCredential(), newCredential()];
     for (const each of [changed, archived]) {
-      await store.write((tx) => tx.credentials.insert(each, `sealed ${each.id}`));
+      await store.write((tx) => tx.credentials.insert(each, { token: `sealed ${each.id}` }));
     }
     const mine = [changed, archived].map(({ id }) => `sealed ${id}`);
     const texts = (await all(store)).filter(({ sealed }) => mine.includes(sealed));
     expect(texts).toHaveLength(2);
-    await store.write((tx) => tx.credentials.update(changed, `new ${changed.id}`));
+    await store.write((tx) => tx.credentials.update(changed, { token: `new ${changed.id}` }));
     await store.write((tx) => tx.credentials.archive(archived.workspace_id, archived.id, at(1)));
     const renewed = `renewed ${changed.id}`;
     for (const text of texts) await store.write((tx) => tx.sealedTexts.replace(text, renewed));

@@ -42,6 +42,8 @@ export interface SessionRecord {
   /** Null for none, also for one that was removed. */
   readonly budget: Budget | null;
   readonly recipe: Recipe;
+  /** The id of the key that made it; absent where that is not known. */
+  readonly created_by?: string;
   readonly totals: SessionTotals;
   /** RFC 3339 with milliseconds. */
   readonly created_at: string;
@@ -58,8 +60,8 @@ export interface SessionRecord {
   readonly input_at: string | null;
 }
 
-/** What lists show: all but what only the making of a sandbox needs. */
-export type SessionSummary = Omit<SessionRecord, "recipe">;
+/** What lists show: all but what only its driver needs. */
+export type SessionSummary = Omit<SessionRecord, "recipe" | "created_by">;
 
 /** What the harness needs of the agent; the rest is carried as it is. */
 export interface SessionAgentSnapshot {

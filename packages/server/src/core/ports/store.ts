@@ -1,3 +1,4 @@
+import type { CredentialUses, CredentialUseWriter } from "./credential-uses.ts";
 import type { EncryptionKeys, EncryptionKeyWriter, SealedTexts } from "./encryption.ts";
 import type { EventReader, EventWriter } from "./event-log.ts";
 import type { HandRecords, HandRecordWriter } from "./hand-records.ts";
@@ -44,6 +45,7 @@ export interface Store {
   readonly memoryStores: MemoryStores;
   readonly vaults: Vaults;
   readonly credentials: Credentials;
+  readonly credentialUses: CredentialUses;
   readonly encryptionKeys: EncryptionKeys;
   readonly skills: Skills;
   readonly apiKeys: ApiKeys;
@@ -82,6 +84,7 @@ export interface StoreTransaction {
   readonly looseBlobs: LooseBlobs;
   readonly vaults: VaultWriter;
   readonly credentials: CredentialWriter;
+  readonly credentialUses: CredentialUseWriter;
   readonly encryptionKeys: EncryptionKeyWriter;
   readonly sealedTexts: SealedTexts;
   readonly apiKeys: ApiKeyWriter;

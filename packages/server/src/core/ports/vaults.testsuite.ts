@@ -76,7 +76,7 @@ function testCredentialRecords(open: OpenStore): void {
     };
     await store.write((tx) => tx.credentials.update(changed));
     const stranger = { ...first, workspace_id: uniqueId("wrkspc") };
-    await store.write((tx) => tx.credentials.update(stranger, "stolen"));
+    await store.write((tx) => tx.credentials.update(stranger, { token: "stolen" }));
     const list = (filter: object, page: object = FIRST) =>
       store.credentials.list(workspace_id, vault_id, filter, { ...FIRST, ...page });
     expect(await list({})).toEqual([changed, second]);
@@ -93,10 +93,66 @@ function testCredentialRecords(open: OpenStore): void {
     await insert(store, credential);
     await store.write((tx) => tx.credentials.update(credential));
     expect(await sealedOf(store, credential)).toBe("sealed");
-    await store.write((tx) => tx.credentials.update(credential, "sealed anew"));
+    await store.write((tx) => tx.credentials.update(credential, { token: "sealed anew" }));
     expect(await sealedOf(store, credential)).toBe("sealed anew");
-    expect(await sealedOf(store, { ...credential, vault_id: uniqueId("vlt") })).toBeUndefined();
     expect(await sealedOf(store, { ...credential, workspace_id: "other" })).toBeUndefined();
+  });
+
+  test("replaces each secret by itself, and counts how often", async () => {
+    await using world = await open();
+    const { store } = world;
+    const credential = newCredential();
+    await store.write((tx) => tx.credentials.insert(credential, { token: "a", other: "b" }));
+    await store.write((tx) => tx.credentials.update(credential, { other: "c" }));
+    await store.write((tx) => tx.credentials.update(credential, { third: "d" }));
+    expect(await secretsOf(store, credential)).toEqual({
+      token: { sealed: "a", revision: 1 },
+      other: { sealed: "c", revision: 2 },
+      third: { sealed: "d", revision: 1 },
+    });
+  });
+
+  test("keeps who exchanges a refresh token, until it is archived", async () => {
+    await using world = await open();
+    const { store } = world;
+    const credential = newCredential();
+    const { workspace_id, id } = credential;
+    await insert(store, credential);
+    const state = () => store.write((tx) => tx.credentials.findRefresh(workspace_id, id));
+    const nothing = { claim: null, refused_at: null };
+    expect(await state()).toEqual(nothing);
+    const claim = { id: "claim_1", until: at(9), revisions: { token: 1 } };
+    const claimed = { claim, refused_at: at(3) };
+    await store.write((tx) => tx.credentials.putRefresh(workspace_id, id, claimed));
+    expect(await state()).toEqual(claimed);
+    await store.write((tx) => tx.credentials.putRefresh(workspace_id, id, nothing));
+    expect(await state()).toEqual(nothing);
+    await store.write((tx) => tx.credentials.putRefresh(workspace_id, id, claimed));
+    await store.write((tx) => tx.credentials.archive(workspace_id, id, at(4)));
+    expect(await state()).toEqual(nothing);
+  });
+
+  test("lists the active ones of several vaults", async () => {
+    await using world = await open();
+    const { store } = world;
+    const workspace_id = uniqueId("wrkspc");
+    const [first, second, archived] = [1, 2, 3].map(() => newCredential({ workspace_id }));
+    const strange = newCredential();
+    const all = [first, second, archived, strange].flatMap((each) => each ?? []);
+    for (const each of all) await insert(store, each);
+    await store.write((tx) => tx.credentials.archive(workspace_id, archived?.id ?? "", at(1)));
+    const list = (...vaults: (string | undefined)[]) =>
+      store.write((tx) =>
+        tx.credentials.listActive(
+          workspace_id,
+          vaults.flatMap((id) => id ?? []),
+        ),
+      );
+    expect(await list()).toEqual([]);
+    const found = await list(...all.map(({ vault_id }) => vault_id));
+    expect(found).toHaveLength(2);
+    expect(found).toEqual(expect.arrayContaining([first, second]));
+    expect(await list(second?.vault_id)).toEqual([second]);
   });
 }
 
@@ -194,12 +250,15 @@ function testCredentialEnds(open: OpenStore): void {
 }
 
 function insert(store: Store, credential: CredentialRecord): Promise<void> {
-  return store.write((tx) => tx.credentials.insert(credential, "sealed"));
+  return store.write((tx) => tx.credentials.insert(credential, { token: "sealed" }));
 }
 
-function sealedOf(store: Store, credential: CredentialRecord): Promise<string | undefined> {
-  const { workspace_id, vault_id, id } = credential;
-  return store.write((tx) => tx.credentials.findSealed(workspace_id, vault_id, id));
+async function sealedOf(store: Store, credential: CredentialRecord): Promise<string | undefined> {
+  return (await secretsOf(store, credential))["token"]?.sealed;
+}
+
+function secretsOf(store: Store, { workspace_id, id }: CredentialRecord) {
+  return store.write((tx) => tx.credentials.findSecrets(workspace_id, id));
 }
 
 function newVault(changes: Partial<VaultRecord> = {}): VaultRecord {

@@ -56,15 +56,47 @@ export interface Credentials {
   ): Promise<readonly CredentialRecord[]>;
 }
 
+/** The secrets of a credential by their names on the wire, such as `access_token`, each as a `SecretBox` sealed it. */
+export type SealedSecrets = Readonly<Record<string, string>>;
+
+export interface StoredSecret {
+  readonly sealed: string;
+  /** Counts from 1; higher each time that the secret is replaced, and not when only its envelope is renewed. */
+  readonly revision: number;
+}
+
+/** What is known of the exchange of a credential's refresh token. */
+export interface RefreshState {
+  /** Who exchanges it now; null for nobody. */
+  readonly claim: RefreshClaim | null;
+  /** When its endpoint refused it for good; null if it may be tried. */
+  readonly refused_at: string | null;
+}
+
+export interface RefreshClaim {
+  readonly id: string;
+  /** RFC 3339: whoever has it is taken for dead then. */
+  readonly until: string;
+  /** Of each secret when the exchange began. */
+  readonly revisions: Readonly<Record<string, number>>;
+}
+
 export interface CredentialWriter extends Credentials {
-  /** Its secrets as a `SecretBox` sealed them; undefined once it is archived. */
-  findSealed(workspaceId: string, vaultId: string, id: string): Promise<string | undefined>;
+  /** Those that are not archived, of these vaults, in no order. */
+  listActive(
+    workspaceId: string,
+    vaultIds: readonly string[],
+  ): Promise<readonly CredentialRecord[]>;
+  /** By name; none once it is archived. */
+  findSecrets(workspaceId: string, id: string): Promise<Readonly<Record<string, StoredSecret>>>;
   /** How many of the vault are not archived. */
   countActive(workspaceId: string, vaultId: string): Promise<number>;
   /** Rejects with `ConflictError` if one of the vault that is not archived has the `auth_key`. */
-  insert(credential: CredentialRecord, sealed: string): Promise<void>;
-  /** Stores `display_name`, `metadata`, `auth` and `updated_at`, and the secrets if they are given. */
-  update(credential: CredentialRecord, sealed?: string): Promise<void>;
+  insert(credential: CredentialRecord, secrets: SealedSecrets): Promise<void>;
+  /** Stores `display_name`, `metadata`, `auth` and `updated_at`, and those secrets that are given. */
+  update(credential: CredentialRecord, secrets?: SealedSecrets): Promise<void>;
+  findRefresh(workspaceId: string, id: string): Promise<RefreshState>;
+  putRefresh(workspaceId: string, id: string, state: RefreshState): Promise<void>;
   /** Its secrets are gone with that, and its `auth_key` is free. */
   archive(workspaceId: string, id: string, archivedAt: string): Promise<void>;
   delete(workspaceId: string, id: string): Promise<void>;

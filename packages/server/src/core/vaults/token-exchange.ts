@@ -80,6 +80,29 @@ export function isDefinitive(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429;
 }
 
+/** What RFC 6749 §5.2 has for what will never be taken. */
+const FINAL_ERRORS = new Set([
+  "invalid_grant",
+  "invalid_client",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_scope",
+]);
+const ErrorAnswer = z.object({ error: z.string() });
+
+/** True if a token endpoint said in its own words that the refresh token is worth nothing; a proxy may say anything. */
+export function isFinalRefusal({
+  status,
+  body,
+}: {
+  readonly status: number;
+  readonly body: Uint8Array;
+}): boolean {
+  if (status !== 400 && status !== 401) return false;
+  const { data } = ErrorAnswer.safeParse(jsonOf(body));
+  return data !== undefined && FINAL_ERRORS.has(data.error);
+}
+
 /** As RFC 6749 §2.3.1 has it, before base64. */
 function formEncoded(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);

@@ -1,5 +1,12 @@
 import type { CheckpointOutcome, Checkpoints, KeptFiles } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type {
+  AskedQuestion,
+  CredentialAnswer,
+  CredentialQuestions,
+  SealedOAuth,
+} from "../../core/ports/credential-broker.ts";
+import type { CredentialTrials, TrialOutcome } from "../../core/ports/credential-trials.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
 import type {
   CallOutcome,
@@ -20,6 +27,7 @@ import type {
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { CallClient } from "./call-client.ts";
+import { CredentialClient } from "./credential-client.ts";
 import { HandClient } from "./hand-client.ts";
 import { HandsFinder, type StartHands } from "./hands-finder.ts";
 import { givenUp } from "./unreachable.ts";
@@ -48,11 +56,21 @@ const START_DEADLINE_MS = 20_000;
 const KEEP_ALIVE_MS = 120_000;
 
 /** The hands process of a data folder on this machine, found or started when first needed. */
-export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies, KeptFiles {
+export class LocalHands
+  implements
+    Hands,
+    Checkpoints,
+    LiveOutputs,
+    MemoryCopies,
+    KeptFiles,
+    CredentialQuestions,
+    CredentialTrials
+{
   readonly #clock: Clock;
   readonly #finder: HandsFinder;
   readonly #calls: CallClient;
   readonly #hand: HandClient;
+  readonly #credentials: CredentialClient;
   readonly #closed = new AbortController();
 
   constructor(options: LocalHandsOptions) {
@@ -62,6 +80,7 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies
     const shared = { finder: this.#finder, closed: this.#closed.signal };
     this.#calls = new CallClient({ ...shared, clock, unsafeForgetSentCalls });
     this.#hand = new HandClient(shared);
+    this.#credentials = new CredentialClient({ ...shared, clock });
     void this.#keepAlive(options.keepAliveMs ?? KEEP_ALIVE_MS);
   }
 
@@ -115,6 +134,18 @@ export class LocalHands implements Hands, Checkpoints, LiveOutputs, MemoryCopies
 
   acknowledge(report: HandReport): Promise<void> {
     return this.#hand.acknowledge(report);
+  }
+
+  nextQuestions(signal: AbortSignal): Promise<readonly AskedQuestion[]> {
+    return this.#credentials.nextQuestions(signal);
+  }
+
+  answerQuestion(asked: AskedQuestion, answer: CredentialAnswer): Promise<void> {
+    return this.#credentials.answerQuestion(asked, answer);
+  }
+
+  try(credential: SealedOAuth, signal: AbortSignal): Promise<TrialOutcome> {
+    return this.#credentials.try(credential, signal);
   }
 
   /** Stops waiting for anything. The hands go on. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomically } from "../../lib/write-file-atomically.ts";
 
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** How a hands process exits that finds others running for its data folder (`EX_TEMPFAIL`). */
 export const HANDS_RUNNING_EXIT_CODE = 75;

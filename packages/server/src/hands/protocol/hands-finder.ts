@@ -21,6 +21,8 @@ export interface HandsFinderOptions {
 }
 
 const LOOK_AGAIN_MS = 100;
+/** Hands that somebody else started are looked for as often. */
+const APPEARS_MS = 1_000;
 /** A start that failed is not tried again for so long, whoever asks. */
 const FAILURE_PAUSE_MS = 1_000;
 
@@ -28,6 +30,7 @@ const FAILURE_PAUSE_MS = 1_000;
 export class HandsFinder {
   readonly #options: HandsFinderOptions;
   #connection: HandsConnection | undefined;
+  #appeared = Promise.withResolvers<void>();
   #finding: Promise<HandsConnection> | undefined;
   #failure: { error: HandsUnavailableError; untilMs: number } | undefined;
 
@@ -38,6 +41,16 @@ export class HandsFinder {
   /** The last connection that answered; whether it still would is not known. */
   get last(): HandsConnection | undefined {
     return this.#connection;
+  }
+
+  /** Resolves when there is a connection, or after some time. Starts nothing. */
+  async appears(signal: AbortSignal): Promise<void> {
+    if (this.#connection !== undefined) return;
+    const { clock } = this.#options;
+    const over = new AbortController();
+    const stop = AbortSignal.any([signal, over.signal]);
+    await Promise.race([this.#appeared.promise, clock.sleepUntil(clock.now() + APPEARS_MS, stop)]);
+    over.abort();
   }
 
   /** A boot that answers now, started if need be. Rejects with `HandsUnavailableError`. */
@@ -75,6 +88,8 @@ export class HandsFinder {
     }
     this.#connection?.close();
     this.#connection = connection;
+    this.#appeared.resolve();
+    this.#appeared = Promise.withResolvers<void>();
     return connection;
   }
 

@@ -1,13 +1,29 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
+import type { CredentialAnswer, SealedOAuth } from "../../core/ports/credential-broker.ts";
+import type { TrialOutcome } from "../../core/ports/credential-trials.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
 import type { HandCall, HandOfSession, OutputFile, Recovered } from "../../core/ports/hands.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
+import type { WaitingQuestion } from "../credentials/question-box.ts";
 import type { Admission } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
+import { AnswerMessage, OAuthMessage } from "./credential-messages.ts";
+import {
+  type Answer,
+  decodeId,
+  numberOf,
+  ok,
+  ProtocolError,
+  readJson,
+  refuse,
+  send,
+  unknownCall,
+  whileThere,
+} from "./exchange.ts";
 import type { HandsAddress } from "./hands-file.ts";
 import { PROTOCOL_VERSION } from "./hands-file.ts";
 import {
@@ -19,8 +35,6 @@ import {
   OUTPUT_BYTES_MAX,
   PROTOCOL_HEADER,
   REPORTS_MAX,
-  REQUEST_BYTES_MAX,
-  type Refusal,
   WAIT_MS_MAX,
 } from "./messages.ts";
 
@@ -55,16 +69,15 @@ export interface HandsService {
   /** What was kept of idle hands and is not acknowledged yet. */
   reports(): readonly HandReport[];
   acknowledge(handId: string, takenAt: string): Promise<void>;
+  /** What no server has taken of what is asked of them, as soon as there is something. */
+  takeQuestions(waitMs: number, signal: AbortSignal): Promise<readonly WaitingQuestion[]>;
+  answerQuestion(id: string, answer: CredentialAnswer): void;
+  tryCredential(credential: SealedOAuth): Promise<TrialOutcome>;
   requestStop(): void;
   /** A server spoke, with the right token. */
   heard(): void;
   /** Something threw that never should. */
   reportBug(error: unknown): void;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body?: unknown;
 }
 
 type Handler = (request: IncomingMessage, url: URL, id: string) => Answer | Promise<Answer>;
@@ -110,6 +123,9 @@ export class HandsServer {
       /^\/v1\/reports\/([^/]+)\/acknowledge$/,
       (request, _url, id) => this.#acknowledge(request, id),
     ],
+    ["GET", /^\/v1\/questions$/, (request, url) => this.#questions(request, url)],
+    ["POST", /^\/v1\/questions\/([^/]+)$/, (request, _url, id) => this.#hear(request, id)],
+    ["POST", /^\/v1\/credentials\/try$/, (request) => this.#tryCredential(request)],
     ["POST", /^\/v1\/stop$/, () => this.#stop()],
   ];
 
@@ -213,14 +229,7 @@ export class HandsServer {
     const waitMs = Math.min(numberOf(url, "wait_ms"), WAIT_MS_MAX);
     const isTaker = url.searchParams.has("outputs_after");
     const outputsAfter = isTaker ? numberOf(url, "outputs_after") : undefined;
-    const gone = new AbortController();
-    const onClose = () => gone.abort();
-    request.socket.once("close", onClose);
-    try {
-      await this.#service.wait(record, { waitMs, outputsAfter }, gone.signal);
-    } finally {
-      request.socket.off("close", onClose);
-    }
+    await whileThere(request, (gone) => this.#service.wait(record, { waitMs, outputsAfter }, gone));
     return this.#describe(record, outputsAfter);
   }
 
@@ -307,72 +316,32 @@ export class HandsServer {
     return { status: 204 };
   }
 
+  async #questions(request: IncomingMessage, url: URL): Promise<Answer> {
+    const waitMs = Math.min(numberOf(url, "wait_ms"), WAIT_MS_MAX);
+    const questions = await whileThere(request, (gone) =>
+      this.#service.takeQuestions(waitMs, gone),
+    );
+    return ok({ questions });
+  }
+
+  async #hear(request: IncomingMessage, id: string): Promise<Answer> {
+    const message = AnswerMessage.safeParse(await readJson(request));
+    if (!message.success) return refuse(400, "invalid", message.error.message);
+    this.#service.answerQuestion(id, message.data);
+    return { status: 204 };
+  }
+
+  async #tryCredential(request: IncomingMessage): Promise<Answer> {
+    const message = OAuthMessage.safeParse(await readJson(request));
+    if (!message.success) return refuse(400, "invalid", message.error.message);
+    const outcome = await this.#service.tryCredential(message.data);
+    if (outcome.type === "verdict") return ok(outcome);
+    return refuse(503, "unavailable", outcome.message);
+  }
+
   #stop(): Answer {
     this.#service.requestStop();
     return { status: 202 };
-  }
-}
-
-class ProtocolError extends Error {
-  readonly answer: Answer;
-
-  constructor(status: number, reason: string, message: string) {
-    super(message);
-    this.answer = refuse(status, reason, message);
-  }
-}
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += chunk.byteLength;
-    if (bytes > REQUEST_BYTES_MAX) {
-      throw new ProtocolError(413, "too_large", `a request has at most ${REQUEST_BYTES_MAX} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  } catch {
-    throw new ProtocolError(400, "invalid", "the body is not JSON");
-  }
-}
-
-function send(response: ServerResponse, { status, body }: Answer): void {
-  if (response.destroyed) return;
-  if (body === undefined) {
-    response.writeHead(status).end();
-    return;
-  }
-  const text = JSON.stringify(body);
-  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
-  response.writeHead(status, headers).end(text);
-}
-
-function ok(body: unknown): Answer {
-  return { status: 200, body };
-}
-
-function refuse(status: number, reason: string, message: string): Answer {
-  return { status, body: { reason, message } satisfies Refusal };
-}
-
-function unknownCall(callId: string): Answer {
-  return refuse(404, "unknown_call", `call ${callId} is not known here`);
-}
-
-function numberOf(url: URL, name: string): number {
-  const value = Number(url.searchParams.get(name) ?? 0);
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new ProtocolError(400, "invalid", `${name} is to be a whole number`);
-}
-
-function decodeId(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    throw new ProtocolError(400, "invalid", "the path is not well-formed");
   }
 }
 

@@ -5,8 +5,8 @@ import { REPOSITORY_PROBLEMS, UNSTORED_REASONS } from "../../core/ports/hands.ts
 import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
 
 /**
- * What goes over the socket between a brain and hands, version 4. Requests carry
- * `authorization: Bearer <token>` and `drover-hands-protocol: 4`; bodies are JSON.
+ * What goes over the socket between a brain and hands, version 5. Requests carry
+ * `authorization: Bearer <token>` and `drover-hands-protocol: 5`; bodies are JSON.
  *
  * | request | answer |
  * |---|---|
@@ -23,6 +23,9 @@ import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
  * | `POST /v1/hands/{hand_id}/checkpoint`, a `CheckpointMessage` | `CheckpointAnswer` |
  * | `GET /v1/reports` | `ReportsAnswer`: what was kept of idle hands, until it is acknowledged |
  * | `POST /v1/reports/{hand_id}/acknowledge`, an `AcknowledgeMessage` | 204: it is committed |
+ * | `GET /v1/questions?wait_ms=` | `QuestionsAnswer`: what hands ask of servers, as soon as there is something |
+ * | `POST /v1/questions/{id}`, an `AnswerMessage` | 204, also for what nobody waits for any more |
+ * | `POST /v1/credentials/try`, an `OAuthMessage` | `TrialAnswer` |
  * | `POST /v1/stop` | 202, then the process ends |
  *
  * 401 is a wrong token, which a later boot answers; 404 an unknown call; 400 and 413 a bug.

@@ -1,6 +1,8 @@
 import type { Blobs } from "../../core/ports/blobs.ts";
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { CredentialAnswer, SealedOAuth } from "../../core/ports/credential-broker.ts";
+import type { TrialOutcome } from "../../core/ports/credential-trials.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
 import type { HandCall, HandOfSession, OutputFile, Recovered } from "../../core/ports/hands.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
@@ -10,6 +12,7 @@ import type { CheckpointKeeper } from "../checkpoints/checkpoint-keeper.ts";
 import type { CheckpointOutbox } from "../checkpoints/checkpoint-outbox.ts";
 import type { HandNotes } from "../checkpoints/hand-notes.ts";
 import { CheckpointError, takeCheckpoint } from "../checkpoints/take-checkpoint.ts";
+import type { QuestionBox, WaitingQuestion } from "../credentials/question-box.ts";
 import type { Admission, CallJournal } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
 import type { HandMemories } from "../memory/hand-memories.ts";
@@ -43,6 +46,9 @@ export interface CallServiceOptions {
   readonly memory: Pick<HandMemories, "offer" | "forget">;
   readonly clock: Clock;
   readonly report: Report;
+  readonly questions: Pick<QuestionBox, "take" | "answer">;
+  /** Tries credentials; without it none can be. */
+  readonly tryCredential?: ((credential: SealedOAuth) => Promise<TrialOutcome>) | undefined;
   readonly onStopRequest: () => void;
   /** Deletes what is kept for a hand beside its sandbox. */
   readonly onDispose?: ((handId: string) => Promise<void>) | undefined;
@@ -195,6 +201,20 @@ export class CallService implements HandsService {
 
   async acknowledge(handId: string, takenAt: string): Promise<void> {
     await this.#options.checkpoints.acknowledge(handId, takenAt);
+  }
+
+  takeQuestions(waitMs: number, signal: AbortSignal): Promise<readonly WaitingQuestion[]> {
+    return this.#options.questions.take(waitMs, signal);
+  }
+
+  answerQuestion(id: string, answer: CredentialAnswer): void {
+    this.#options.questions.answer(id, answer);
+  }
+
+  async tryCredential(credential: SealedOAuth): Promise<TrialOutcome> {
+    const { tryCredential } = this.#options;
+    if (tryCredential !== undefined) return await tryCredential(credential);
+    return { type: "unavailable", message: "these hands open no credentials" };
   }
 
   requestStop(): void {

@@ -2,6 +2,8 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Blobs } from "../../core/ports/blobs.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { SealedOAuth } from "../../core/ports/credential-broker.ts";
+import type { TrialOutcome } from "../../core/ports/credential-trials.ts";
 import type { SandboxProvider } from "../../core/ports/sandbox.ts";
 import type { CredentialSource } from "../../core/ports/session-credentials.ts";
 import {
@@ -10,6 +12,7 @@ import {
 } from "../checkpoints/checkpoint-keeper.ts";
 import { CheckpointOutbox } from "../checkpoints/checkpoint-outbox.ts";
 import { HandNotes } from "../checkpoints/hand-notes.ts";
+import { QuestionBox } from "../credentials/question-box.ts";
 import { CallJournal } from "../journal/call-journal.ts";
 import { HandMemories } from "../memory/hand-memories.ts";
 import { CommittedOutputs, type LineOf } from "../outputs/committed-outputs.ts";
@@ -41,9 +44,16 @@ export interface HandsAdapters {
   /** How repositories are cloned; unless given, none is. */
   readonly repositories?: Pick<RepositoryKeeperOptions, "upstream" | "secretBox">;
   /** What sessions may use of their vaults; unless given, nothing. */
-  readonly credentials?: CredentialSource;
+  readonly credentials?: CredentialParts;
   readonly clock: Clock;
   readonly report: Report;
+}
+
+/** Made where the adapters are, because it asks servers by the same box as the service lets them take from. */
+export interface CredentialParts {
+  readonly questions: QuestionBox;
+  readonly source: CredentialSource;
+  readonly tryCredential: (credential: SealedOAuth) => Promise<TrialOutcome>;
 }
 
 export interface HandsPartsOptions {
@@ -115,7 +125,7 @@ export async function assembleHands(
   const runner = new CallRunner({
     ...{ keeper, notes, left, watch, memory, runTool, outside, clock, report },
     prepare: repositories?.prepare.bind(repositories),
-    credentials: adapters.credentials,
+    credentials: adapters.credentials?.source,
     limits: times,
   });
   const service = new CallService({
@@ -126,6 +136,8 @@ export async function assembleHands(
     memory,
     clock,
     report,
+    questions: adapters.credentials?.questions ?? new QuestionBox(clock),
+    tryCredential: adapters.credentials?.tryCredential,
     onStopRequest,
     onDispose: repositories?.dispose.bind(repositories),
   });

@@ -25,21 +25,22 @@ export interface SandboxEntry {
   isRead: boolean;
   closedBecause: string | undefined;
   /** What its newest call came with, and whose that was. */
-  used: Pick<Holding, "holder" | "recipe">;
+  used: Pick<Holding, "holder" | "recipe" | "secrets">;
   readonly closedListeners: Set<(why: string) => void>;
 }
 
 /**
  * True for one that may be used. What a sandbox was made with holds for its session as long as it has the hand.
- * Another session gets it as it is only if its own would be the same: else it could reach what was promised to the
- * first alone.
+ * Another session gets it as it is only if its own would be the same: else it could reach, or use, what was promised
+ * to the first alone.
  */
 export function isFor(
   { used, closing, isRead }: SandboxEntry,
-  { holder, recipe }: Holding,
+  { holder, recipe, secrets }: Holding,
 ): boolean {
   if (closing || isRead) return false;
   if (holder === undefined || holder === used.holder) return true;
+  if (secrets !== undefined || used.secrets !== undefined) return false;
   return isDeepStrictEqual(comparable(recipe), comparable(used.recipe));
 }
 

@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { type McpServer, type McpServerOptions, startMcpServer } from "@drover/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openedSecrets } from "../../app/credential-secrets.ts";
+import { secretBinding } from "../../core/vaults/secret-binding.ts";
 import { egressTo, openWorld } from "../world.testsuite.ts";
 
 const GOOD = "good-access-canary";
@@ -28,12 +28,13 @@ async function setUp(options: McpServerOptions = {}, allow: readonly string[] = 
     vaults.credentials.mcpOAuthValidate(id, { vault_id: vault.id });
   const secretsOf = async ({ id }: { id: string }) => {
     const { workspaceId, store, secretBox } = world;
-    return await store.write(async (tx) => {
-      const record = await tx.credentials.find(workspaceId, vault.id, id);
-      const sealed = await tx.credentials.findSealed(workspaceId, vault.id, id);
-      if (record === undefined || sealed === undefined) return undefined;
-      return openedSecrets(secretBox, record, sealed);
-    });
+    const stored = await store.write((tx) => tx.credentials.findSecrets(workspaceId, id));
+    const place = { workspace_id: workspaceId, id };
+    const opened = Object.entries(stored).map(([name, { sealed }]) => [
+      name,
+      secretBox.open(sealed, secretBinding(place, name)).reveal(),
+    ]);
+    return opened.length === 0 ? undefined : Object.fromEntries(opened);
   };
   return { world, mcp, vaults, vault, newCredential, validate, secretsOf };
 }

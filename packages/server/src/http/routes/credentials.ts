@@ -70,8 +70,7 @@ export function credentialRoutes({
       .post("/v1/vaults/:vault_id/credentials/:id/mcp_oauth_validate", async (c) => {
         refuseQuery(c);
         await readEmpty(c);
-        const { workspaceId } = c.get("principal");
-        return c.json(await credentialValidator.validate(workspaceId, placeOf(c)));
+        return c.json(await credentialValidator.validate(c.get("principal"), placeOf(c)));
       })
   );
 }

@@ -214,19 +214,37 @@ describe("a session's vaults", () => {
   });
 });
 
-test("what is not honoured yet is shown in the log, starts no turn and holds none up", async () => {
+test("a credential whose host is out of reach is shown in the log, starts no turn and holds none up", async () => {
   const world = await openWorld();
-  const [store, vault] = [await newStore(world, "notes"), await newVault(world)];
-  const attached = {
-    resources: [repository(), { type: "memory_store", memory_store_id: store }],
-    vault_ids: [vault],
+  const [vault, other] = [await newVault(world), await newVault(world)];
+  const credential = async (vaultId: string, secret_name: string, ...allowed_hosts: string[]) => {
+    const networking = { type: "limited", allowed_hosts };
+    const auth = { type: "environment_variable", secret_name, secret_value: "canary", networking };
+    const made = await world.request("POST", `/v1/vaults/${vaultId}/credentials`, { auth });
+    return made.body.id;
   };
+  const outside = await credential(vault, "KEY", "api.example.com", "*.reached.example");
+  await credential(vault, "REACHED", "a.reached.example");
+  // The first vault's counts.
+  await credential(other, "KEY", "elsewhere.example.com");
+  const environment = await world.request("POST", "/v1/environments", {
+    name: "limited",
+    config: {
+      type: "cloud",
+      networking: { type: "limited", allowed_hosts: ["*.reached.example"] },
+    },
+  });
+  const attached = { vault_ids: [vault, other], environment_id: environment.body.id };
   const { body: quiet } = await create(world, attached);
   expect(quiet.status).toBe("idle");
-  const retry_status = { type: "retrying" };
-  const shown = { type: "unknown_error", retry_status };
   expect(await errorsOf(world, quiet.id)).toEqual([
-    { ...shown, message: expect.stringContaining(vault) },
+    {
+      type: "credential_host_unreachable_error",
+      credential_id: outside,
+      vault_id: vault,
+      message: expect.stringContaining("api.example.com"),
+      retry_status: { type: "retrying" },
+    },
   ]);
   expect((await world.request("GET", `/v1/sessions/${quiet.id}`)).body.status).toBe("idle");
 

@@ -58,10 +58,10 @@ export function sessionRoutes(options: SessionRouteOptions): Hono<AppEnv> {
     .post("/v1/sessions", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionCreateParams);
-      const { workspaceId } = c.get("principal");
+      const { workspaceId, keyId } = c.get("principal");
       const place = { networkSetting, sandboxBase, providers, dockerImage };
       const given = { secretBox, skillReferences, prices, ...place };
-      const request = { workspaceId, params: value, ...given };
+      const request = { workspaceId, keyId, params: value, ...given };
       return await write(c, (tx) => createSession(tx, request), bytes);
     })
     .get("/v1/sessions", async (c) => {

@@ -118,7 +118,7 @@ test("a credential is made, read, changed, listed and deleted", async () => {
 
 test("new secrets replace the old ones, of which the others stay", async () => {
   const world = await openWorld();
-  const { vault, credentials } = await openVault(world);
+  const { credentials } = await openVault(world);
   const refresh = {
     ...{ client_id: "c", refresh_token: "refresh-1", token_endpoint: "https://a.example.com" },
     token_endpoint_auth: { type: "client_secret_basic", client_secret: "client-1" },
@@ -130,11 +130,14 @@ test("new secrets replace the old ones, of which the others stay", async () => {
     },
   });
   const secrets = async () => {
-    const sealed = await world.store.write((tx) =>
-      tx.credentials.findSealed(world.workspaceId, vault.id, made.id),
+    const stored = await world.store.write((tx) =>
+      tx.credentials.findSecrets(world.workspaceId, made.id),
     );
-    const place = `${world.workspaceId}/${made.id}/secrets`;
-    return JSON.parse(world.secretBox.open(sealed ?? "", place).reveal());
+    const opened = Object.entries(stored).map(([name, { sealed }]) => {
+      const place = `${world.workspaceId}/${made.id}/${name}`;
+      return [name, world.secretBox.open(sealed, place).reveal()];
+    });
+    return Object.fromEntries(opened);
   };
   const all = { access_token: "access-1", refresh_token: "refresh-1", client_secret: "client-1" };
   expect(await secrets()).toEqual(all);

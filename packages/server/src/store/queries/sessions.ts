@@ -10,7 +10,7 @@ const COLUMNS = sql`
   s.session_key, s.workspace_id, s.id, s.thread_id, s.hand_id, s.environment_id, s.agent_id,
   s.agent_version, s.status, s.totals, s.created_at, s.updated_at, s.archived_at, s.deleted_at,
   s.last_seq, s.input_seq, s.input_at, d.title, d.metadata, d.agent, d.resources, d.vault_ids, d.budget,
-  d.recipe`;
+  d.recipe, d.created_by`;
 
 export async function findSession(
   db: SqlRunner,
@@ -55,11 +55,12 @@ export async function insertDefinition(
   const { workspace_id, agent } = session;
   await tx.db.all(sql`
     insert into session_definitions (
-      session_key, workspace_id, title, metadata, agent, resources, vault_ids, budget, recipe
+      session_key, workspace_id, title, metadata, agent, resources, vault_ids, budget, recipe,
+      created_by
     ) values (
       ${sessionKey}, ${workspace_id}, ${session.title}, ${toJson(session.metadata)},
       ${toJson(agent)}, ${toJson(session.resources)}, ${toJson(session.vault_ids)},
-      ${nullableJson(session.budget)}, ${toJson(session.recipe)}
+      ${nullableJson(session.budget)}, ${toJson(session.recipe)}, ${session.created_by ?? null}
     )`);
   await putRecipeBlobs(tx, workspace_id, sessionKey, session.recipe);
   await putMemoryStores(tx, session, sessionKey);

@@ -1,6 +1,7 @@
 import type { VaultRecord, Vaults, VaultWriter } from "../../core/ports/vaults.ts";
 import { fromJson, toJson } from "../json-column.ts";
 import { allOf, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { deleteSecretsOf } from "./credentials.ts";
 import { afterPosition, pageEnd } from "./pages.ts";
 
 type Row = Omit<VaultRecord, "metadata"> & { metadata: string };
@@ -49,10 +50,12 @@ export function vaultWriter({ db }: SqlTransaction): VaultWriter {
         update vaults set archived_at = ${archivedAt}
         where workspace_id = ${workspaceId} and id = ${id}`);
       await db.all(sql`
-        update vault_credentials set archived_at = ${archivedAt}, secrets_sealed = null
+        update vault_credentials set archived_at = ${archivedAt}, refresh = null
         where workspace_id = ${workspaceId} and vault_id = ${id} and archived_at is null`);
+      await deleteSecretsOf(db, workspaceId, id);
     },
     delete: async (workspaceId, id) => {
+      await deleteSecretsOf(db, workspaceId, id);
       await db.all(sql`
         delete from vault_credentials where workspace_id = ${workspaceId} and vault_id = ${id}`);
       await db.all(sql`delete from vaults where workspace_id = ${workspaceId} and id = ${id}`);

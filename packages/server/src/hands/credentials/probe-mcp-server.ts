@@ -1,4 +1,4 @@
-import type { Egress, EgressOutcome } from "../core/ports/egress.ts";
+import type { Egress, EgressOutcome } from "../../core/ports/egress.ts";
 import {
   INITIALIZE,
   INITIALIZED,
@@ -7,7 +7,7 @@ import {
   type McpAnswer,
   McpAnswerReader,
   type McpRequest,
-} from "../core/vaults/mcp-messages.ts";
+} from "../../core/vaults/mcp-messages.ts";
 
 /** Milliseconds of one request. */
 const REQUEST_MS = 10_000;

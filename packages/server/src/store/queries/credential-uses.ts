@@ -1,0 +1,56 @@
+import type {
+  CredentialUseRecord,
+  CredentialUses,
+  CredentialUseWriter,
+} from "../../core/ports/credential-uses.ts";
+import { allOf, type SqlRunner, type SqlTransaction, sql } from "../sql.ts";
+import { afterPosition, type Place, pageEnd } from "./pages.ts";
+
+/** Of RFC 3339: up to the minutes. */
+const MINUTE_LENGTH = 16;
+
+const COLUMNS = sql`
+  workspace_id, id, session_id, api_key_id, vault_id, credential_id, host, purpose, verdict, reason,
+  releases, requests, first_at, last_at`;
+
+const PLACE: Place = { created_at: sql`first_at`, id: sql`id` };
+
+export function credentialUseReader(db: SqlRunner): CredentialUses {
+  return {
+    list: async (workspaceId, { sessionId, credentialId }, page) => {
+      const rows = await db.all<CredentialUseRecord>(sql`
+        select ${COLUMNS} from credential_uses
+        where workspace_id = ${workspaceId} and ${allOf([
+          sessionId === undefined ? undefined : sql`session_id = ${sessionId}`,
+          credentialId === undefined ? undefined : sql`credential_id = ${credentialId}`,
+          afterPosition(page, PLACE),
+        ])}
+        ${pageEnd(page, PLACE)}`);
+      return rows.map((row) => ({
+        ...row,
+        releases: Number(row.releases),
+        requests: Number(row.requests),
+      }));
+    },
+  };
+}
+
+export function credentialUseWriter({ db, now }: SqlTransaction): CredentialUseWriter {
+  return {
+    ...credentialUseReader(db),
+    add: async (facts, { id, releases, requests }) => {
+      const { workspace_id, session_id, api_key_id, vault_id, credential_id } = facts;
+      await db.all(sql`
+        insert into credential_uses (${COLUMNS}, minute) values (
+          ${workspace_id}, ${id}, ${session_id}, ${api_key_id}, ${vault_id}, ${credential_id},
+          ${facts.host}, ${facts.purpose}, ${facts.verdict}, ${facts.reason},
+          ${releases}, ${requests}, ${now}, ${now}, ${now.slice(0, MINUTE_LENGTH)})
+        on conflict (
+          workspace_id, session_id, credential_id, host, purpose, verdict, reason, minute
+        ) do update set
+          releases = credential_uses.releases + excluded.releases,
+          requests = credential_uses.requests + excluded.requests,
+          last_at = excluded.last_at`);
+    },
+  };
+}
