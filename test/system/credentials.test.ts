@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type McpServer, startMcpServer } from "@drover/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { until } from "./support/until.ts";
@@ -15,42 +17,59 @@ test("a credential is refreshed and valid, and no secret is logged", async () =>
   expect(world().log).not.toContain("canary");
 });
 
-test("a server that dies while a token is exchanged goes on with what it had", async () => {
+test("a token that is exchanged while the server dies is stored by the next", async () => {
   const mcp = await openMcp();
   const validate = await credentialFor(mcp);
-  let isAsked = false;
-  mcp.override = ({ path }) => {
-    isAsked ||= path === "/token";
-    return path === "/token";
-  };
-  const lost = validate();
-  const failed = expect(lost).rejects.toThrow();
-  await until("the exchange", async () => isAsked || undefined);
+  const asked = holdExchange(mcp);
+  const failed = expect(validate()).rejects.toThrow();
+  const answer = await asked;
   await world().kill();
   await failed;
+  // The hands have it, and nobody to give it to.
+  answer({ access_token: "second-access-canary", refresh_token: "second-refresh-canary" });
   mcp.override = undefined;
   await world().start();
-  expect(await validate()).toMatchObject({ status: "valid", refresh: { status: "succeeded" } });
+  await until("the new token", async () => {
+    const { status, refresh } = await validate();
+    return (status === "valid" && refresh === null) || undefined;
+  });
+  expect(mcp.seen.filter(({ path }) => path === "/token")).toHaveLength(1);
 });
 
-test("a token that was lost with the server between its exchange and the store is told as refused", async () => {
+test("a token that was lost with the hands between its exchange and the store is told as refused", async () => {
   const mcp = await openMcp();
   const validate = await credentialFor(mcp);
+  const asked = holdExchange(mcp);
+  const failed = expect(validate()).rejects.toMatchObject({ status: 529 });
+  await asked;
   // Exchanged, and the answer never arrives: what nobody can prevent.
-  mcp.override = ({ path }) => {
-    if (path !== "/token") return false;
-    mcp.refreshTokens.delete(REFRESH);
-    void world().kill();
-    return true;
-  };
-  await expect(validate()).rejects.toThrow();
+  const { pid } = JSON.parse(readFileSync(join(world().data, "hands.json"), "utf8"));
+  process.kill(pid, "SIGKILL");
+  await failed;
   mcp.override = undefined;
-  await world().start();
   expect(await validate()).toMatchObject({
     status: "invalid",
     refresh: { status: "failed", http_response: { status_code: 400 } },
   });
-});
+  // Once it is refused for good, it is marked; asking for a validation is asking to try it again.
+  expect(await validate()).toMatchObject({ status: "invalid", refresh: { status: "failed" } });
+}, 60_000);
+
+/** Takes the refresh token, and answers when and what the test says. */
+function holdExchange(mcp: McpServer): Promise<(tokens: { access_token: string }) => void> {
+  const { promise, resolve } = Promise.withResolvers<(tokens: { access_token: string }) => void>();
+  mcp.override = ({ path }, response) => {
+    if (path !== "/token") return false;
+    mcp.refreshTokens.delete(REFRESH);
+    resolve((tokens) => {
+      mcp.accessTokens.add(tokens.access_token);
+      const body = JSON.stringify({ ...tokens, token_type: "Bearer" });
+      response.writeHead(200, { "content-type": "application/json" }).end(body);
+    });
+    return true;
+  };
+  return promise;
+}
 
 async function openMcp(): Promise<McpServer> {
   const mcp = await startMcpServer({ refreshTokens: [REFRESH] });
