@@ -55,9 +55,14 @@ test("a token that was lost with the hands between its exchange and the store is
   expect(await validate()).toMatchObject({ status: "invalid", refresh: { status: "failed" } });
 }, 60_000);
 
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
 /** Takes the refresh token, and answers when and what the test says. */
-function holdExchange(mcp: McpServer): Promise<(tokens: { access_token: string }) => void> {
-  const { promise, resolve } = Promise.withResolvers<(tokens: { access_token: string }) => void>();
+function holdExchange(mcp: McpServer): Promise<(tokens: Tokens) => void> {
+  const { promise, resolve } = Promise.withResolvers<(tokens: Tokens) => void>();
   mcp.override = ({ path }, response) => {
     if (path !== "/token") return false;
     mcp.refreshTokens.delete(REFRESH);
