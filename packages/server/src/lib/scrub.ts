@@ -1,3 +1,5 @@
+import { base64Forms } from "./secret-forms.ts";
+
 const REDACTED = "[redacted]";
 /** Characters in a row of a secret that give it away; what is shorter is a part of many words. */
 const FRAGMENT_MIN = 8;
@@ -73,19 +75,9 @@ function fragmentsOf(secrets: readonly string[]): Fragments {
 
 function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret, "utf8");
-  return [secret, bytes.toString("hex"), ...base64Forms(bytes)];
-}
-
-/** In base64 a text looks different at each of three places; its ends depend on what stands beside it. */
-function base64Forms(bytes: Buffer): readonly string[] {
-  return [0, 1, 2].flatMap((before) => {
-    const shifted = Buffer.concat([Buffer.alloc(before), bytes]);
-    const whole = shifted.toString("base64").replace(/=+$/, "");
-    const from = Math.ceil((before * 8) / 6);
-    const to = Math.floor((shifted.length * 8) / 6);
-    const inner = whole.slice(from, to);
-    return inner.length >= SECRET_MIN ? [inner] : [];
-  });
+  return [secret, bytes.toString("hex"), ...base64Forms(bytes)].filter(
+    ({ length }) => length >= SECRET_MIN,
+  );
 }
 
 interface Compact {

@@ -14,7 +14,7 @@ const ENVIRONMENT = {
   GIT_CONFIG_NOSYSTEM: "1",
 };
 
-const SMART = /^\/([\w.-]+\/[\w.-]+)\/(info\/refs|git-upload-pack)$/;
+const SMART = /^\/([\w.-]+\/[\w.-]+)\/(info\/refs|git-upload-pack|git-receive-pack)$/;
 
 /** What a server says to a request in place of git, or undefined. */
 type Interception = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -123,9 +123,11 @@ export class GitHost implements AsyncDisposable {
         ...ENVIRONMENT,
         GIT_PROJECT_ROOT: this.folder,
         GIT_HTTP_EXPORT_ALL: "1",
-        GIT_CONFIG_COUNT: "1",
+        GIT_CONFIG_COUNT: "2",
         GIT_CONFIG_KEY_0: "safe.directory",
         GIT_CONFIG_VALUE_0: "*",
+        GIT_CONFIG_KEY_1: "http.receivepack",
+        GIT_CONFIG_VALUE_1: "true",
         PATH_INFO: `/${name}/.git/${service}`,
         QUERY_STRING: query,
         REQUEST_METHOD: request.method,

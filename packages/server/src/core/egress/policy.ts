@@ -17,7 +17,7 @@ export function judgeHost(network: SandboxNetwork, host: Host): HostVerdict {
     case "unrestricted":
       return PERMITTED;
     case "limited":
-      return network.hosts.some((pattern) => matches(pattern, host))
+      return network.hosts.some((pattern) => matchesHost(pattern, host))
         ? PERMITTED
         : refused("not among the allowed hosts of the environment");
     default:
@@ -26,7 +26,7 @@ export function judgeHost(network: SandboxNetwork, host: Host): HostVerdict {
 }
 
 /** `*.example.com` is every name below `example.com`, at any depth, and not that name itself. */
-function matches(pattern: string, host: Host): boolean {
+export function matchesHost(pattern: string, host: Host): boolean {
   const wanted = pattern.toLowerCase().replace(/\.$/, "");
   if (!wanted.startsWith("*.")) return host.text === wanted;
   return host.type === "name" && host.text.endsWith(wanted.slice(1));

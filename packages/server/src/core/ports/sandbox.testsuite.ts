@@ -7,6 +7,7 @@ import {
   SandboxFileError,
   SandboxGoneError,
   type SandboxProvider,
+  type SandboxSecrets,
   SandboxUnavailableError,
 } from "./sandbox.ts";
 
@@ -580,6 +581,7 @@ interface StartOptions {
   readonly hand?: string;
   readonly mounts?: readonly Mount[];
   readonly network?: SandboxNetwork;
+  readonly secrets?: SandboxSecrets;
   readonly signal?: AbortSignal;
 }
 
@@ -631,6 +633,7 @@ export async function startOn(
     hand = newHand(),
     mounts = [],
     network = { type: "none" },
+    secrets,
     signal = never(),
   }: StartOptions = {},
 ): Promise<Box> {
@@ -639,6 +642,7 @@ export async function startOn(
       workspaceId: "wrkspc_test",
       handId: hand,
       recipe: recipeWith(provider, mounts, network),
+      ...(secrets !== undefined && { secrets }),
     },
     signal,
   );

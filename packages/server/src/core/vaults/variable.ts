@@ -1,6 +1,7 @@
 import type { CredentialAuth, CredentialAuthParams, CredentialAuthUpdateParams } from "@drover/api";
 import { InvalidRequestError } from "../errors.ts";
 import { type CredentialParts, given } from "./credential-parts.ts";
+import { isReservedVariable } from "./reserved-variables.ts";
 
 type Auth = Extract<CredentialAuth, { type: "environment_variable" }>;
 type Locations = Auth["injection_location"];
@@ -10,6 +11,11 @@ type UpdateParams = Extract<CredentialAuthUpdateParams, { type: "environment_var
 /** Without `injection_location` the secret goes anywhere; in one, what is left out is off. */
 export function newVariable(params: Params): CredentialParts {
   const { type, secret_name, secret_value, networking, injection_location: sent } = params;
+  if (isReservedVariable(secret_name)) {
+    throw new InvalidRequestError(
+      `auth.secret_name: ${secret_name} has a meaning of its own in every sandbox; take another name`,
+    );
+  }
   const locations =
     sent === undefined
       ? { header: true, body: true }

@@ -20,6 +20,8 @@ export class Outside implements AsyncDisposable {
   /** Names that were looked up, in order. */
   readonly asked: string[] = [];
   readonly guard: PolicyGuard;
+  /** Whom hands trust out there, as PEM; read when a sandbox is made. */
+  certificates = "";
   readonly #answers = new Map<string, string[][]>();
   readonly #ports = new Map<string, number>();
   readonly #servers: { server: Server; sockets: Set<Socket> }[] = [];
@@ -56,6 +58,11 @@ export class Outside implements AsyncDisposable {
     const at = server.address();
     if (typeof at === "string" || at === null) throw new Error("a server without a port");
     this.#ports.set(`${address}:${port}`, at.port);
+  }
+
+  /** The same for a server that listens already. */
+  lead(address: string, port: number, loopbackPort: number): void {
+    this.#ports.set(`${address}:${port}`, loopbackPort);
   }
 
   /** The same for one that says `text` to everybody and reads nothing. */

@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { Socket } from "node:net";
 import { pipeline } from "node:stream";
+import type { Destination, Pass } from "./pass.ts";
 import type { WayOut } from "./way-out.ts";
 
 /** Headers that are for the next hop alone (RFC 9110, 7.6.1). */
@@ -24,8 +25,21 @@ const HOP_BY_HOP = new Set([
 ]);
 const HTTP_PORT = 80;
 
+/** Passes on one plain request; false, and nothing done, where it is not to be read. */
+export type Forward = (
+  asked: IncomingMessage,
+  response: ServerResponse,
+  destination: Destination,
+) => Promise<boolean>;
+
+/** What becomes of what was permitted. */
+export interface Passing {
+  readonly pass: Pass;
+  readonly forward: Forward | undefined;
+}
+
 /** An HTTP proxy for programs that are told to use one: `CONNECT`, and requests with a whole URL. */
-export function proxyListener(wayOut: WayOut): Server {
+export function proxyListener(wayOut: WayOut, passing: Passing): Server {
   const { idleMs } = wayOut.limits;
   // Uploads may take long: a connection over which nothing goes is ended, and no other.
   const server = createServer({ requestTimeout: 0, noDelay: true });
@@ -36,11 +50,11 @@ export function proxyListener(wayOut: WayOut): Server {
     wayOut.serve(stream, async () => {
       // Over TCP it is nothing else.
       if (!(stream instanceof Socket)) throw new Error("a connection that is no socket");
-      await tunnel(wayOut, { target: asked.url ?? "", client: stream, head });
+      await tunnel(wayOut, { target: asked.url ?? "", client: stream, head, pass: passing.pass });
     });
   });
   server.on("request", (asked, response) => {
-    wayOut.serve(asked.socket, () => forward(wayOut, asked, response));
+    wayOut.serve(asked.socket, () => forward(wayOut, { asked, response, read: passing.forward }));
   });
   server.on("clientError", (_error, socket) => socket.destroy());
   return server;
@@ -52,9 +66,10 @@ interface Tunnel {
   readonly client: Socket;
   /** What the client sent without waiting. */
   readonly head: Buffer;
+  readonly pass: Pass;
 }
 
-async function tunnel(wayOut: WayOut, { target, client, head }: Tunnel): Promise<void> {
+async function tunnel(wayOut: WayOut, { target, client, head, pass }: Tunnel): Promise<void> {
   const [, host, port] = /^(.{1,300}):(\d{1,5})$/.exec(target) ?? [];
   if (host === undefined || Number(port) > 65_535) {
     return void client.end(answer(400, "CONNECT needs host:port"));
@@ -67,15 +82,17 @@ async function tunnel(wayOut: WayOut, { target, client, head }: Tunnel): Promise
   client.setTimeout(0);
   client.removeAllListeners("timeout");
   client.write("HTTP/1.1 200 Connection established\r\n\r\n");
-  if (head.length > 0) opened.socket.write(head);
-  await wayOut.relay(client, opened.socket);
+  if (head.length > 0) client.unshift(head);
+  await pass(client, { host, port: Number(port), socket: opened.socket });
 }
 
-async function forward(
-  wayOut: WayOut,
-  asked: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+interface Forwarding {
+  readonly asked: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly read: Forward | undefined;
+}
+
+async function forward(wayOut: WayOut, { asked, response, read }: Forwarding): Promise<void> {
   const url = asked.url !== undefined && URL.canParse(asked.url) ? new URL(asked.url) : undefined;
   if (url?.protocol !== "http:") {
     return refuse(
@@ -93,6 +110,7 @@ async function forward(
   const { socket } = opened;
   if (response.destroyed) return void socket.destroy();
   socket.setTimeout(wayOut.limits.idleMs, () => socket.destroy());
+  if (await read?.(asked, response, { host: url.hostname, port, socket })) return;
   const sent = request({
     createConnection: () => socket,
     method: asked.method,

@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
+import type { Pass } from "./pass.ts";
 import { isStandIn, type StandInAddresses } from "./stand-in-addresses.ts";
 import type { WayOut } from "./way-out.ts";
 
@@ -8,16 +9,26 @@ const LOOPBACK = /^127\.|^::1$/;
  * Serves connections of programs that know of no proxy: their own address here is the one that they meant
  * to reach. What is not permitted is reset.
  */
-export function transparentListener(wayOut: WayOut, standIns: StandInAddresses): Server {
+export function transparentListener(
+  wayOut: WayOut,
+  standIns: StandInAddresses,
+  pass: Pass,
+): Server {
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true });
   wayOut.watch(server);
   server.on("connection", (client) => {
-    wayOut.serve(client, () => serve(client, wayOut, standIns));
+    wayOut.serve(client, () => serve(client, { wayOut, standIns, pass }));
   });
   return server;
 }
 
-async function serve(client: Socket, wayOut: WayOut, standIns: StandInAddresses): Promise<void> {
+interface Serving {
+  readonly wayOut: WayOut;
+  readonly standIns: StandInAddresses;
+  readonly pass: Pass;
+}
+
+async function serve(client: Socket, { wayOut, standIns, pass }: Serving): Promise<void> {
   wayOut.entered(client);
   const { localAddress, localPort } = client;
   // It is gone already.
@@ -31,5 +42,5 @@ async function serve(client: Socket, wayOut: WayOut, standIns: StandInAddresses)
   const opened = await wayOut.open(host, localPort);
   if (opened.type !== "connected") return void client.resetAndDestroy();
   if (client.destroyed) return void opened.socket.destroy();
-  await wayOut.relay(client, opened.socket);
+  await pass(client, { host, port: localPort, socket: opened.socket });
 }

@@ -15,6 +15,8 @@ export interface EgressLimits extends RelayLimits {
   readonly connectMs: number;
   /** Answers to questions for names, a second; further ones get none. */
   readonly namesPerSecond: number;
+  /** Requests at a time over one connection that is read. */
+  readonly streams: number;
 }
 
 export const EGRESS_LIMITS: EgressLimits = {
@@ -23,6 +25,7 @@ export const EGRESS_LIMITS: EgressLimits = {
   idleMs: 15 * 60_000,
   halfOpenMs: 2 * 60_000,
   namesPerSecond: 500,
+  streams: 100,
 };
 
 export interface WayOutOptions {

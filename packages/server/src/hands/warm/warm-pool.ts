@@ -56,8 +56,8 @@ export class WarmPool {
   }
 
   /** Whether `provision` would begin with a spare, so that no further sandbox comes to be. */
-  hasFor({ handId, recipe }: ProvisionRequest): boolean {
-    const shape = shapeOf(recipe);
+  hasFor({ handId, recipe, secrets }: ProvisionRequest): boolean {
+    const shape = secrets === undefined ? shapeOf(recipe) : undefined;
     if (shape === undefined || !this.#ready.some((ready) => ready.shape === shape)) return false;
     return this.#options.provider.spares?.isNew(handId) ?? false;
   }
@@ -65,7 +65,9 @@ export class WarmPool {
   /** See `SandboxProvider.provision`. */
   async provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
     const { provider, sparesMax } = this.#options;
-    const shape = sparesMax === 0 ? undefined : shapeOf(request.recipe);
+    // What programs trust is there from the first of them on.
+    const isCommon = sparesMax > 0 && request.secrets === undefined;
+    const shape = isCommon ? shapeOf(request.recipe) : undefined;
     if (shape === undefined || !this.#isNew(request)) {
       return await provider.provision(request, signal);
     }

@@ -93,7 +93,7 @@ export class BubblewrapLauncher implements SandboxLauncher {
     return join(this.#agentFolder, "launch.pl");
   }
 
-  #plan({ folder, trees, uid, hasExit, limits, disk, outfit }: LaunchRequest): Launch {
+  #plan({ folder, trees, uid, hasExit, limits, disk, outfit, variables }: LaunchRequest): Launch {
     const prepared = this.#prepare();
     const launched = recordLaunch();
     const { group, inside } = planLimits(prepared.groups, launched.launch_id, limits);
@@ -116,7 +116,7 @@ export class BubblewrapLauncher implements SandboxLauncher {
       launcherOptions,
       bwrapPath: this.#options.bwrapPath ?? "/usr/bin/bwrap",
       bwrapArguments: bwrapArguments(folders, {
-        ...{ hasExit, outfit },
+        ...{ hasExit, outfit, variables },
         memoryBytes: inside.memoryBytes,
       }),
       hasExit,

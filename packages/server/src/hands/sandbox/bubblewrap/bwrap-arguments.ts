@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Outfit } from "../../../core/ports/sandbox.ts";
+import { TRUST_BUNDLE, TRUST_FOLDER } from "../../egress/trust/trust-files.ts";
 import { SKILLS_FOLDER } from "../../skills/skill-tree.ts";
 import { hostView } from "../local/base-files.ts";
 import { AUTHORITIES, rootView } from "../local/root-view.ts";
@@ -36,6 +38,7 @@ interface InsideOptions {
   /** The limit that what is kept in memory counts to: a full `/tmp` is to be an error, not an end. */
   readonly memoryBytes?: number | undefined;
   readonly outfit?: Outfit | undefined;
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -46,7 +49,7 @@ interface InsideOptions {
  */
 export function bwrapArguments(
   folders: ShownFolders,
-  { hasExit, memoryBytes, outfit }: InsideOptions,
+  { hasExit, memoryBytes, outfit, variables }: InsideOptions,
 ): Buffer {
   const isRoot = outfit?.workshop?.type === "root";
   const options = [
@@ -56,9 +59,9 @@ export function bwrapArguments(
     ...["--hostname", SANDBOX_HOSTNAME],
     ...["--die-with-parent", "--new-session", "--seccomp", "3", "--json-status-fd", "5"],
     "--clearenv",
-    ...Object.entries({ ...ENVIRONMENT, ...outfit?.variables }).flatMap(([name, value]) => [
-      ...["--setenv", name, value],
-    ]),
+    ...Object.entries({ ...variables, ...ENVIRONMENT, ...outfit?.variables }).flatMap(
+      ([name, value]) => [...["--setenv", name, value]],
+    ),
     ...programs(folders, outfit),
     ...["--proc", "/proc", "--dev", "/dev"],
     ...memoryFileSystems(memoryBytes).flatMap(({ path, bytes }) => tmpfs(path, bytes)),
@@ -71,6 +74,7 @@ export function bwrapArguments(
     ...(folders.memory ?? []).flatMap(({ mount_path, folder, isWritable }) => [
       ...[isWritable ? "--bind" : "--ro-bind", folder, mount_path],
     ]),
+    ...trustArguments(folders, outfit),
     ...layerArguments(folders, outfit),
     // Both are in memory, and writable unless said otherwise.
     ...["--remount-ro", "/dev", ...(isRoot ? [] : ["--remount-ro", "/"])],
@@ -90,6 +94,16 @@ function programs(folders: ShownFolders, outfit: Outfit | undefined): string[] {
   if (outfit?.root === undefined || root === undefined) return viewArguments(hostView(etc));
   if (outfit.workshop?.type === "root") return ["--bind", root, "/"];
   return viewArguments(rootView({ path: outfit.root, shown: root, etc }));
+}
+
+/** Also in the place where programs look that are told nothing, if there is one. */
+function trustArguments({ trust }: ShownFolders, outfit: Outfit | undefined): string[] {
+  if (trust === undefined) return [];
+  const hasPlace = existsSync(join(outfit?.root ?? "/", AUTHORITIES));
+  return [
+    ...["--ro-bind", trust, TRUST_FOLDER],
+    ...(hasPlace ? ["--ro-bind", `${trust}/${TRUST_BUNDLE}`, AUTHORITIES] : []),
+  ];
 }
 
 function layerArguments({ layers = {} }: ShownFolders, outfit: Outfit | undefined): string[] {

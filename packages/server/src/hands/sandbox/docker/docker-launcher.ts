@@ -18,6 +18,7 @@ import { type SeccompProfile, seccompProfile } from "../seccomp/seccomp-profile.
 import { findSyscallTable } from "../seccomp/syscall-tables.ts";
 import { containerRoot } from "./container-root.ts";
 import { type Bind, containerBody } from "./container-spec.ts";
+import { withTrust } from "./container-trust.ts";
 import { withUsers } from "./container-users.ts";
 import {
   HAND_LABEL,
@@ -237,16 +238,20 @@ export class DockerLauncher implements SandboxLauncher {
       image: prepared.image,
       runtime: this.#runtime,
       user,
-      variables: outfit?.variables ?? {},
+      variables: { ...request.variables, ...outfit?.variables },
       command: agentCommand(
         { ...limits, processes: this.#insideProcesses(request) },
         record.launch_id,
       ),
       binds: [
-        ...withUsers(prepared.binds, {
-          ...{ handFolder: folder.path, user },
-          hasPlaces: outfit?.root === undefined,
-        }),
+        ...withTrust(
+          withUsers(prepared.binds, {
+            ...{ handFolder: folder.path, user },
+            hasPlaces: outfit?.root === undefined,
+          }),
+          trees.trust,
+          outfit?.root ?? (this.#options.image === undefined ? "/" : undefined),
+        ),
         shown(join(place, "workspace"), "/workspace", true),
         shown(join(place, "outputs"), "/mnt/session/outputs", true),
         shown(join(place, "spill"), "/mnt/session/.spill", true),

@@ -71,7 +71,8 @@ export interface BaseFolders {
 export function writeBase(folder: string, agentScript: string): BaseFolders {
   const etc = join(folder, "etc");
   const agent = join(folder, "agent");
-  for (const path of [folder, etc, agent]) makeFolder(path);
+  // The last is a place for what the programs of one sandbox trust.
+  for (const path of [folder, etc, agent, join(agent, "trust")]) makeFolder(path);
   for (const [name, content] of Object.entries(FILES)) writeFile(join(etc, name), content);
   for (const name of existing(HOST_FOLDERS)) makePlace(etc, name);
   for (const name of existing(HOST_FILES)) {

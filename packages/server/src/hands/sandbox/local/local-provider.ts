@@ -39,6 +39,7 @@ import { removeFolder } from "./remove-folder.ts";
 import { sandboxFacts } from "./sandbox-facts.ts";
 import type { SandboxLauncher } from "./sandbox-launcher.ts";
 import { DEFAULT_LIMITS, type SandboxLimits } from "./sandbox-layout.ts";
+import { makeTrustTree, type SecretOutfit, secretOutfit } from "./secret-outfit.ts";
 import type { UploadTree } from "./upload-tree.ts";
 
 export interface LocalProviderOptions extends Omit<MountSources, "skills"> {
@@ -196,8 +197,9 @@ export class LocalProvider implements SandboxProvider {
 
   async #provision(request: ProvisionRequest, signal: AbortSignal): Promise<Sandbox> {
     const { handId, recipe } = request;
-    const exit = this.#exitOf(request);
-    const made = await this.#make(request, signal);
+    const secrets = await secretOutfit(request, signal);
+    const exit = this.#exitOf(request, secrets);
+    const made = await this.#make(request, signal, secrets);
     const sandbox = this.#become(made, request, exit);
     const { checkpoint } = recipe;
     if (checkpoint === undefined) return sandbox;
@@ -212,7 +214,11 @@ export class LocalProvider implements SandboxProvider {
   }
 
   /** Starts it, in a network that leads nowhere yet. */
-  async #make(request: ProvisionRequest, signal: AbortSignal): Promise<MadeSandbox> {
+  async #make(
+    request: ProvisionRequest,
+    signal: AbortSignal,
+    secrets?: SecretOutfit,
+  ): Promise<MadeSandbox> {
     const { handId, recipe, outfit, gate } = request;
     const launcher = this.#makerOf(request);
     this.#makeHandsFolder();
@@ -241,11 +247,13 @@ export class LocalProvider implements SandboxProvider {
     const place = { handFolder: folder.path, isForeign };
     const sources = { blobPath, installedPath, skills: this.#skills };
     const { trees, uploads } = await makeMountTrees(request, place, sources);
+    const trust = makeTrustTree(folder.path, secrets);
     failPoint("hands.provision.after_folder");
     const process = await launcher.launch(
       {
         ...{ handId, recipe, outfit, folder, uid, disk, limits: this.#limits },
-        trees: { ...trees, memory },
+        trees: { ...trees, memory, ...(trust !== undefined && { trust }) },
+        variables: secrets?.variables ?? {},
         hasExit: gate !== undefined || recipe.network.type !== "none",
       },
       signal,
@@ -276,9 +284,10 @@ export class LocalProvider implements SandboxProvider {
   }
 
   /** Throws `SandboxUnavailableError` for a way out that is not to be had. */
-  #exitOf(request: ProvisionRequest): Exit | undefined {
+  #exitOf(request: ProvisionRequest, secrets?: SecretOutfit): Exit | undefined {
     return exitOptions(request, {
       egress: this.#options.egress,
+      authority: secrets?.authority,
       ledger: this.#ledgers.of(request.handId),
       onProblem: (error) => {
         this.#options.onWarning?.("a connection of a sandbox was given up", error);

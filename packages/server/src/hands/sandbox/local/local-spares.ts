@@ -105,6 +105,7 @@ export class LocalSpares implements Spares {
           !agent.isEnding &&
           !signal.aborted &&
           request.gate === undefined &&
+          request.secrets === undefined &&
           isDeepStrictEqual(request.outfit, outfit) &&
           this.isNew(request.handId);
         const sandbox = await this.#options.turns.take(request.handId, async () =>

@@ -18,6 +18,8 @@ export interface MountTrees {
   readonly skills?: string;
   /** Memory stores; sandboxes may write those that say so. */
   readonly memory?: readonly MemoryFolder[];
+  /** What its programs trust; absent where that is what the machine does. */
+  readonly trust?: string;
 }
 
 export interface LaunchRequest {
@@ -28,6 +30,8 @@ export interface LaunchRequest {
   /** Made, and its writable folders owned by the sandbox's user. */
   readonly folder: HandFolder;
   readonly trees: MountTrees;
+  /** Of the environment; those that every sandbox has go before. */
+  readonly variables: Readonly<Record<string, string>>;
   /** The kernel uid of this hand alone; undefined where sandboxes have this process's own. */
   readonly uid: number | undefined;
   /** Whether it gets a network of which this process serves the only way out. */
