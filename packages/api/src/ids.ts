@@ -17,6 +17,7 @@ export const idPrefixes = {
   hand: "hand",
   vault: "vlt",
   credential: "vcrd",
+  credentialUse: "vuse",
   apiKey: "apikey",
   workspace: "wrkspc",
   request: "req",

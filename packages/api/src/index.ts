@@ -3,6 +3,7 @@ export * from "./agents.ts";
 export * from "./client-events.ts";
 export * from "./content.ts";
 export * from "./credential-auth.ts";
+export * from "./credential-uses.ts";
 export * from "./credentials.ts";
 export * from "./environments.ts";
 export * from "./errors.ts";

@@ -1,4 +1,10 @@
 import {
+  CredentialBinding,
+  CredentialBindingParams,
+  CredentialUse,
+  CredentialUseListQuery,
+} from "../credential-uses.ts";
+import {
   Credential,
   CredentialCreateParams,
   CredentialDeleted,
@@ -17,6 +23,7 @@ import {
 
 const VAULT = "/v1/vaults/{vault_id}";
 const CREDENTIALS = `${VAULT}/credentials`;
+const BINDING = "/v1/drover/vaults/{vault_id}/credentials/{credential_id}/binding";
 const CREDENTIAL = `${CREDENTIALS}/{credential_id}`;
 
 export const vaultOperations: readonly Operation[] = [
@@ -88,5 +95,25 @@ export const vaultOperations: readonly Operation[] = [
     method: "POST",
     path: `${CREDENTIAL}/mcp_oauth_validate`,
     answer: object(CredentialValidation),
+  },
+  {
+    id: "drover.credentialUses.list",
+    method: "GET",
+    path: "/v1/drover/credential_uses",
+    query: CredentialUseListQuery,
+    answer: page(CredentialUse),
+  },
+  {
+    id: "drover.credentials.binding.retrieve",
+    method: "GET",
+    path: BINDING,
+    answer: object(CredentialBinding),
+  },
+  {
+    id: "drover.credentials.binding.update",
+    method: "POST",
+    path: BINDING,
+    body: CredentialBindingParams,
+    answer: object(CredentialBinding),
   },
 ];

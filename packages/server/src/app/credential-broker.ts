@@ -1,5 +1,10 @@
 import { createHash } from "node:crypto";
-import { type CredentialAuth, type GithubRepositoryResource, SessionResource } from "@drover/api";
+import {
+  type CredentialAuth,
+  type GithubRepositoryResource,
+  idPrefixes,
+  SessionResource,
+} from "@drover/api";
 import { readHost } from "../core/egress/host.ts";
 import { judgeHost } from "../core/egress/policy.ts";
 import { unreachable } from "../core/errors.ts";
@@ -9,7 +14,11 @@ import type {
   CredentialQuestion,
 } from "../core/ports/credential-broker.ts";
 import type { CredentialUseFacts } from "../core/ports/credential-uses.ts";
-import type { CredentialOffer, CredentialUse } from "../core/ports/session-credentials.ts";
+import type {
+  CredentialBinding,
+  CredentialOffer,
+  CredentialUse,
+} from "../core/ports/session-credentials.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import { tokenBinding } from "../core/sessions/token-binding.ts";
@@ -80,7 +89,13 @@ async function offersOf(
     const token = await tx.sessions.findRepositoryToken(keyOf(session), id);
     if (token !== undefined) repositories.push({ type: "repository", resource_id: id, url });
   }
-  return [...credentials.map((credential) => offerOf(credential, session)), ...repositories];
+  const ids = credentials.map(({ record }) => record.id);
+  const bindings = await tx.credentials.findBindings(session.workspace_id, ids);
+  const offers = credentials.map((credential) => {
+    const binding = bindings[credential.record.id];
+    return offerOf(credential, session, binding);
+  });
+  return [...offers, ...repositories];
 }
 
 async function credentialsOf(
@@ -91,7 +106,11 @@ async function credentialsOf(
   return sessionCredentials(vault_ids, await tx.credentials.listActive(workspace_id, vault_ids));
 }
 
-function offerOf({ record, auth }: SessionCredential, session: SessionRecord): CredentialOffer {
+function offerOf(
+  { record, auth }: SessionCredential,
+  session: SessionRecord,
+  binding: CredentialBinding | undefined,
+): CredentialOffer {
   const place = { credential_id: record.id, vault_id: record.vault_id };
   if (auth.type !== "environment_variable") {
     return { ...place, type: auth.type, mcp_server_url: normalizedUrl(auth.mcp_server_url) };
@@ -107,6 +126,7 @@ function offerOf({ record, auth }: SessionCredential, session: SessionRecord): C
         ? networking.allowed_hosts.map((host) => host.toLowerCase())
         : null,
     injection_location,
+    ...(binding !== undefined && { binding }),
   };
 }
 
@@ -184,7 +204,11 @@ async function noteRequests(
   const found = (await credentialsOf(tx, session)).find(({ record }) => record.id === use.id);
   const vault_id = found?.record.vault_id ?? null;
   const facts = factsOf(session, use, { vault_id, verdict: "released", reason: "" });
-  await tx.credentialUses.add(facts, { id: teller.newId("vuse"), releases: 0, requests });
+  await tx.credentialUses.add(facts, {
+    id: teller.newId(idPrefixes.credentialUse),
+    releases: 0,
+    requests,
+  });
   return { type: "noted" };
 }
 
@@ -202,7 +226,11 @@ async function refuse(
 
 async function note({ tx, session, newId }: Teller, use: CredentialUse, verdict: Verdict) {
   const facts = factsOf(session, use, verdict);
-  await tx.credentialUses.add(facts, { id: newId("vuse"), releases: 1, requests: 0 });
+  await tx.credentialUses.add(facts, {
+    id: newId(idPrefixes.credentialUse),
+    releases: 1,
+    requests: 0,
+  });
 }
 
 function factsOf(session: SessionRecord, use: CredentialUse, verdict: Verdict): CredentialUseFacts {

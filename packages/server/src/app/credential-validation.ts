@@ -1,4 +1,4 @@
-import { CredentialAuth, type CredentialValidation } from "@drover/api";
+import { CredentialAuth, type CredentialValidation, idPrefixes } from "@drover/api";
 import { InvalidRequestError, NotFoundError, OverloadedError } from "../core/errors.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { SealedOAuth } from "../core/ports/credential-broker.ts";
@@ -106,7 +106,7 @@ async function sealedCredential(
         verdict: "released",
         reason: "",
       },
-      { id: newId("vuse"), releases: 1, requests: 0 },
+      { id: newId(idPrefixes.credentialUse), releases: 1, requests: 0 },
     );
     return await sealedOAuth(tx, { record, auth }, grants);
   });

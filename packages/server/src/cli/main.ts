@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { type Config, loadConfig } from "../config.ts";
 import { VERSION } from "../lib/version.ts";
 import { applyCommand } from "./apply-command.ts";
+import { auditCommand } from "./audit-command.ts";
 import { baseCommand } from "./base-command.ts";
 import { failureSentence, failureStack } from "./failure.ts";
 import { keysCommand, workspacesCommand } from "./keys-command.ts";
@@ -49,6 +50,7 @@ function program(): Command {
   drover.addCommand(keysCommand(config, say));
   drover.addCommand(workspacesCommand(config, say));
   for (const command of sessionCommands(config, say)) drover.addCommand(command);
+  drover.addCommand(auditCommand(config, say));
   drover
     .command("rotate-encryption-key")
     .description("put stored secrets under a new encryption key, while servers run")

@@ -8,11 +8,15 @@ import { findServer } from "./server-file.ts";
 /** The API of the server that runs on the data folder, with the folder's own key. */
 export interface RunningServer {
   /** Every page of a list, which has no query of its own but `query`. */
-  list<T>(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<T[]>;
+  list<T>(path: string, query?: Query): Promise<T[]>;
+  /** The same, one page after another, for what may be too much at once. */
+  pages<T>(path: string, query?: Query): AsyncIterable<readonly T[]>;
   post<T>(path: string, body?: unknown): Promise<T>;
   /** The answer of a success, its body still to be read. */
   request(method: "GET" | "POST", path: string, content?: Content): Promise<Response>;
 }
+
+type Query = Readonly<Record<string, string | undefined>>;
 
 interface Content {
   readonly contentType: string;
@@ -51,18 +55,22 @@ export async function reachServer(config: Config): Promise<RunningServer> {
     // What the server's own API answers is of the shape that its schema says.
     return (await response.json()) as T;
   };
+  const pages = async function* <T>(path: string, query: Query = {}) {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined);
+    for (let page: string | null = ""; page !== null; ) {
+      const search = new URLSearchParams([...(given as [string, string][]), ["page", page]]);
+      const answer: Page<T> = await send("GET", `${path}?${search}`);
+      yield answer.data;
+      page = answer.next_page;
+    }
+  };
   return {
     request,
     post: (path, body) => send("POST", path, body),
-    list: async <T>(path: string, query: Readonly<Record<string, string | undefined>> = {}) => {
+    pages,
+    list: async <T>(path: string, query: Query = {}) => {
       const items: T[] = [];
-      const given = Object.entries(query).filter(([, value]) => value !== undefined);
-      for (let page: string | null = ""; page !== null; ) {
-        const search = new URLSearchParams([...(given as [string, string][]), ["page", page]]);
-        const answer: Page<T> = await send("GET", `${path}?${search}`);
-        items.push(...answer.data);
-        page = answer.next_page;
-      }
+      for await (const page of pages<T>(path, query)) items.push(...page);
       return items;
     },
   };

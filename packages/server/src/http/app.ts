@@ -38,6 +38,7 @@ import { respondUnrouted, respondWithError } from "./errors.ts";
 import { createWrite } from "./once.ts";
 import { refuseOddPaths } from "./paths.ts";
 import { agentRoutes } from "./routes/agents.ts";
+import { credentialUseRoutes } from "./routes/credential-uses.ts";
 import { credentialRoutes } from "./routes/credentials.ts";
 import { environmentRoutes } from "./routes/environments.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -154,6 +155,7 @@ function mountResources(app: Hono<AppEnv>, deps: AppDeps, keys: Keys): void {
   app.route("/", fileRoutes(options));
   app.route("/", vaultRoutes(options));
   app.route("/", credentialRoutes(options));
+  app.route("/", credentialUseRoutes(options));
   app.route("/", skillRoutes(options));
   app.route("/", sessionRoutes(options));
   app.route("/", sessionResourceRoutes(options));

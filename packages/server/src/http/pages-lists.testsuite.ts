@@ -122,6 +122,25 @@ export const LISTS: readonly List[] = [
     },
   },
   {
+    name: "uses of credentials",
+    open: async (world) => {
+      const idOf = idFor("vuse");
+      return {
+        path: "/v1/drover/credential_uses",
+        insert: (tx, number) =>
+          tx.credentialUses.add(
+            {
+              ...{ workspace_id: world.workspaceId, session_id: "sesn_1", api_key_id: null },
+              ...{ vault_id: "vlt_1", credential_id: `vcrd_${number}`, host: "a.example.com" },
+              ...{ purpose: "egress", verdict: "released", reason: "" },
+            },
+            { id: idOf(number), releases: 1, requests: 0 },
+          ),
+        idOf,
+      };
+    },
+  },
+  {
     name: "resources of a session",
     open: async (world) => {
       const session = newSession({ workspace_id: world.workspaceId });

@@ -435,7 +435,7 @@ CREATE TABLE vault_credentials (
   auth text not null,
   created_at text not null,
   updated_at text not null,
-  archived_at text, refresh text,
+  archived_at text, refresh text, binding text,
   primary key (workspace_id, id)
 );
 

@@ -1,3 +1,4 @@
+import { testCredentialUses } from "./credential-uses.testsuite.ts";
 import { testEncryption } from "./encryption.testsuite.ts";
 import { testEventLog } from "./event-log.testsuite.ts";
 import { testHandRecords } from "./hand-records.testsuite.ts";
@@ -25,6 +26,7 @@ const SUITES: readonly ((open: OpenStore) => void)[] = [
   testLooseBlobs,
   testMemoryStores,
   testVaults,
+  testCredentialUses,
   testEncryption,
   testWorkspaces,
   testSkills,

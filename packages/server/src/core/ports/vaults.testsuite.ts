@@ -132,6 +132,23 @@ function testCredentialRecords(open: OpenStore): void {
     expect(await state()).toEqual(nothing);
   });
 
+  test("keeps what a credential is bound to", async () => {
+    await using world = await open();
+    const { store } = world;
+    const credential = newCredential();
+    const { workspace_id, id } = credential;
+    await insert(store, credential);
+    const found = () => store.write((tx) => tx.credentials.findBindings(workspace_id, [id, "x"]));
+    expect(await found()).toEqual({});
+    const binding = { methods: ["GET"], paths: ["/a/*"] };
+    await store.write((tx) => tx.credentials.putBinding(uniqueId("wrkspc"), id, { methods: [] }));
+    await store.write((tx) => tx.credentials.putBinding(workspace_id, id, binding));
+    expect(await found()).toEqual({ [id]: binding });
+    expect(await store.write((tx) => tx.credentials.findBindings(workspace_id, []))).toEqual({});
+    await store.write((tx) => tx.credentials.putBinding(workspace_id, id, undefined));
+    expect(await found()).toEqual({});
+  });
+
   test("lists the active ones of several vaults", async () => {
     await using world = await open();
     const { store } = world;

@@ -1,3 +1,4 @@
+import type { CredentialBinding } from "./session-credentials.ts";
 import type { PageRequest } from "./sessions.ts";
 
 export interface VaultRecord {
@@ -95,6 +96,17 @@ export interface CredentialWriter extends Credentials {
   insert(credential: CredentialRecord, secrets: SealedSecrets): Promise<void>;
   /** Stores `display_name`, `metadata`, `auth` and `updated_at`, and those secrets that are given. */
   update(credential: CredentialRecord, secrets?: SealedSecrets): Promise<void>;
+  /** By id, of those among these that are bound. */
+  findBindings(
+    workspaceId: string,
+    ids: readonly string[],
+  ): Promise<Readonly<Record<string, CredentialBinding>>>;
+  /** Undefined for every request. */
+  putBinding(
+    workspaceId: string,
+    id: string,
+    binding: CredentialBinding | undefined,
+  ): Promise<void>;
   findRefresh(workspaceId: string, id: string): Promise<RefreshState>;
   putRefresh(workspaceId: string, id: string, state: RefreshState): Promise<void>;
   /** Its secrets are gone with that, and its `auth_key` is free. */

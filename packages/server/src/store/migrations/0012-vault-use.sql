@@ -15,6 +15,8 @@ alter table vault_credentials drop column secrets_sealed;
 
 -- JSON: who exchanges the refresh token now, and whether it was refused for good. Null for neither.
 alter table vault_credentials add column refresh text;
+-- JSON: the requests that it may be put into. Null for all.
+alter table vault_credentials add column binding text;
 
 -- The key that made the session.
 alter table session_definitions add column created_by text;

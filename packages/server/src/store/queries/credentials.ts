@@ -67,6 +67,18 @@ export function credentialWriter(tx: SqlTransaction): CredentialWriter {
         where workspace_id = ${workspace_id} and id = ${id} returning id`);
       if (row !== undefined) await putSecrets(db, credential, secrets);
     },
+    findBindings: async (workspaceId, ids) => {
+      if (ids.length === 0) return {};
+      const rows = await db.all<{ id: string; binding: string }>(sql`
+        select id, binding from vault_credentials
+        where workspace_id = ${workspaceId} and id in ${oneOf(ids)} and binding is not null`);
+      return Object.fromEntries(rows.map(({ id, binding }) => [id, fromJson(binding)]));
+    },
+    putBinding: async (workspaceId, id, binding) => {
+      await db.all(sql`
+        update vault_credentials set binding = ${binding === undefined ? null : toJson(binding)}
+        where workspace_id = ${workspaceId} and id = ${id}`);
+    },
     findRefresh: async (workspaceId, id) => {
       const row = await db.get<{ refresh: string | null }>(sql`
         select refresh from vault_credentials where workspace_id = ${workspaceId} and id = ${id}`);
