@@ -97,6 +97,7 @@ class Gathering {
       hands,
       memoryCopies: hands,
       grantOf: () => undefined,
+      mcpServers: hands,
       blobs: new MemoryBlobs(),
       findModel: () => undefined,
       clock: systemClock,

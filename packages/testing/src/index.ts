@@ -9,6 +9,7 @@ export {
 export { PrivateEngine } from "./docker/private-engine.ts";
 export { CERTIFICATE, CERTIFICATE_KEY } from "./git/certificate.ts";
 export { GitHost } from "./git/git-host.ts";
+export { type EverythingServer, startEverything } from "./mcp/everything.ts";
 export { type McpServer, type McpServerOptions, startMcpServer } from "./mcp/server.ts";
 export {
   answer,

@@ -19,6 +19,7 @@ export type EventParams = Parameters<
 type SessionOptions = Omit<SessionCreateParams, "agent" | "environment_id"> & {
   /** The agent's; the built-in ones unless given. */
   readonly tools?: AgentCreateParams["tools"];
+  readonly mcp_servers?: AgentCreateParams["mcp_servers"];
   /** The agent's; `MODEL` unless given. */
   readonly model?: string;
   readonly skills?: AgentCreateParams["skills"];
@@ -37,12 +38,14 @@ export class Conversation {
   }
 
   static async open(world: World, options: SessionOptions = {}): Promise<Conversation> {
-    const { tools, model, skills, environment: config, environmentMetadata, ...rest } = options;
+    const { tools, mcp_servers, model, skills, ...others } = options;
+    const { environment: config, environmentMetadata, ...rest } = others;
     const { client } = world;
     const agent = await client.beta.agents.create({
       name: "worker",
       model: model ?? MODEL,
       tools: tools ?? [{ type: "agent_toolset_20260401" }],
+      ...(mcp_servers && { mcp_servers }),
       ...(skills && { skills }),
     });
     const environment = await client.beta.environments.create({

@@ -14,6 +14,9 @@ export type AnswerParams = Extract<
   ClientEventParams,
   { type: "user.tool_confirmation" | "user.custom_tool_result" }
 >;
+/** Whose calls are the user's to allow. */
+const CONFIRMED: readonly OpenCall["kind"][] = ["hands", "mcp"];
+
 type Call = OpenCall & { readonly threadId: string };
 
 export function isAnswer(event: ClientEventParams): event is AnswerParams {
@@ -48,7 +51,10 @@ export class WaitingCalls {
       case "user.tool_confirmation": {
         assertDenyMessage(given, place);
         const id = `${place}.tool_use_id`;
-        const call = this.#take(given.tool_use_id, "hands", { place: id, what: "a confirmation" });
+        const call = this.#take(given.tool_use_id, CONFIRMED, {
+          place: id,
+          what: "a confirmation",
+        });
         const { type, ...body } = given;
         return { ...envelope(call), type, public: body, private: {} };
       }
@@ -57,7 +63,7 @@ export class WaitingCalls {
           assertContent(block, `${place}.content.${index}`);
         }
         const id = `${place}.custom_tool_use_id`;
-        const call = this.#take(given.custom_tool_use_id, "client", {
+        const call = this.#take(given.custom_tool_use_id, ["client"], {
           place: id,
           what: "a result",
         });
@@ -69,11 +75,11 @@ export class WaitingCalls {
 
   #take(
     id: string,
-    kind: OpenCall["kind"],
+    kinds: readonly OpenCall["kind"][],
     { place, what }: { place: string; what: string },
   ): Call {
     const call = this.#calls.get(id);
-    if (call?.kind !== kind) throw unknownCall(place, id, what);
+    if (call === undefined || !kinds.includes(call.kind)) throw unknownCall(place, id, what);
     this.#calls.delete(id);
     return call;
   }

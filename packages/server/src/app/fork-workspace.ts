@@ -4,13 +4,14 @@ import type { EventReader, SessionKey } from "../core/ports/event-log.ts";
 import type { Recipe } from "../core/ports/hands.ts";
 import type { NewSession, SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
+import { calledTool, isToolUse, TOOL_USE_TYPES } from "../core/session/called-tool.ts";
 import type { LogEvent, LogEventOf } from "../core/session/log-event.ts";
 import { type SessionState, threadState } from "../core/session/state.ts";
 import { checkpointGone, isSandboxTool, type WorkspaceAt } from "../core/sessions/workspace-at.ts";
 import { keyOf } from "./input.ts";
 
 const PAGE_EVENTS = 200;
-const CALL_TYPES = ["agent.tool_use", "drover.call_started"] as const;
+const CALL_TYPES = [...TOOL_USE_TYPES, "drover.call_started"] as const;
 
 /**
  * What the files of the session's sandbox are at a place of its log. A hand is the session's from its last
@@ -130,7 +131,7 @@ class SandboxCallFinder {
   take(page: readonly LogEvent[]): SentCall | undefined {
     for (const event of page) {
       if (event.type === "drover.call_started") this.#sent.push(event);
-      else if (event.type === "agent.tool_use") this.#names.set(event.id, event.public.name);
+      else if (isToolUse(event)) this.#names.set(event.id, calledTool(event));
     }
     for (let [call] = this.#sent; call !== undefined; [call] = this.#sent) {
       const name = this.#names.get(call.private.call_id);

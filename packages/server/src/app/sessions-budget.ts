@@ -5,6 +5,7 @@ import { dollars, picodollars } from "../core/pricing/cost.ts";
 import type { PricedModel, PriceList } from "../core/pricing/price-list.ts";
 import { consumed, EMPTY_ACCOUNT } from "../core/session/account.ts";
 import { isAtCap } from "../core/session/budget.ts";
+import { judgesMcpTools } from "../core/tools/mcp-tools.ts";
 import { offeredTools } from "../core/tools/offered-tools.ts";
 
 /** What settles what a turn already waits for; an interrupt is taken, though it ends nothing. */
@@ -16,10 +17,7 @@ const ACCEPTED_AT_CAP: readonly ClientEventParams["type"][] = [
 ];
 
 /** Throws unless what the session's models use can be measured in money. */
-export function assertBudgetable(
-  agent: Pick<SessionRecord["agent"], "model" | "tools">,
-  prices: PriceList,
-): void {
+export function assertBudgetable(agent: BudgetedAgent, prices: PriceList): void {
   const unpriced = modelsOf(agent, prices).find((model) => prices.tokens(model) === undefined);
   if (unpriced === undefined) return;
   throw new InvalidRequestError(
@@ -28,12 +26,14 @@ export function assertBudgetable(
   );
 }
 
+type BudgetedAgent = Pick<SessionRecord["agent"], "model" | "tools" | "mcp_servers">;
+
 /** All that the session may ask. */
-function modelsOf(
-  { model, tools }: Pick<SessionRecord["agent"], "model" | "tools">,
-  { judge }: PriceList,
-): readonly PricedModel[] {
-  const isJudged = offeredTools(tools).some((tool) => "policy" in tool && tool.policy === "auto");
+function modelsOf(agent: BudgetedAgent, { judge }: PriceList): readonly PricedModel[] {
+  const { model, tools } = agent;
+  const isJudged =
+    offeredTools(tools).some((tool) => "policy" in tool && tool.policy === "auto") ||
+    judgesMcpTools(agent);
   return isJudged && judge !== undefined ? [model, judge] : [model];
 }
 

@@ -34,8 +34,9 @@ describe.each(recordedLogs())("$file", ({ log }) => {
     );
     expect(requests).toHaveLength(answered.length);
     const outcomes: ModelOutcome[] = [];
-    for (const { context } of requests) {
-      outcomes.push(await askModel(brain.deps, { session, context }, AbortSignal.timeout(10_000)));
+    for (const { context, listing } of requests) {
+      const asked = { session, context, listing };
+      outcomes.push(await askModel(brain.deps, asked, AbortSignal.timeout(10_000)));
     }
     expect(outcomes.map(({ type }) => type)).toEqual(requests.map(() => "response"));
     expect(requests.map(({ seq }) => seq)).toEqual(
@@ -83,7 +84,7 @@ test.each([
     const last = requests.at(-1)?.context ?? [];
     const outcome = await askModel(
       brain.deps,
-      { session, context: last },
+      { session, context: last, listing: undefined },
       AbortSignal.timeout(10_000),
     );
     expect(outcome.type).toBe("response");

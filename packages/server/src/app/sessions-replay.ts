@@ -3,6 +3,7 @@ import { forkedSessionAgent } from "../core/agents/session-agent.ts";
 import { InvalidRequestError, NotFoundError } from "../core/errors.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { SessionKey } from "../core/ports/event-log.ts";
+import type { McpListing } from "../core/ports/mcp-servers.ts";
 import type { ModelOutcome, ModelUsage } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
@@ -26,7 +27,11 @@ export interface ReplayOptions {
   readonly clock: Pick<Clock, "now">;
   /** Asks the session's model for what would follow these events. Never rejects. */
   readonly askModel: (
-    asked: { session: SessionRecord; context: readonly LogEvent[] },
+    asked: {
+      session: SessionRecord;
+      context: readonly LogEvent[];
+      listing: McpListing | undefined;
+    },
     signal: AbortSignal,
   ) => Promise<ModelOutcome>;
 }
@@ -114,7 +119,10 @@ async function asked(
   signal: AbortSignal,
 ): Promise<AskedLine> {
   const begun = clock.now();
-  const outcome = await askModel({ session, context: request.context }, signal);
+  const outcome = await askModel(
+    { session, context: request.context, listing: request.listing },
+    signal,
+  );
   const latency_ms = { recorded: request.latencyMs, replayed: clock.now() - begun };
   const usage = { recorded: request.usage ?? null, replayed: outcome.usage ?? null };
   const common = {

@@ -18,6 +18,12 @@ export function openGuard(allow: readonly string[]): DestinationGuard {
   return new PolicyGuard(judging(allow));
 }
 
+/** Whether the operator named the host, or the address that it is at: then it may be spoken to without TLS. */
+export function plainAllowed(allow: readonly string[]): (host: string, address: string) => boolean {
+  const { policy } = judging(allow);
+  return (host, address) => policy.verdict(host, address) === "named";
+}
+
 function judging(allow: readonly string[]) {
   const policy = new EgressPolicy({ allow, ownAddresses });
   return { policy, resolve: nameResolver({ isNamed: (host) => policy.isNamed(host) }) };

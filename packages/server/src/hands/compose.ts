@@ -4,7 +4,7 @@ import { INSTALLED_WORKSPACE } from "../app/installed-skills.ts";
 import type { Config } from "../config.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { WebSearch } from "../core/ports/web-search.ts";
-import { openEgress, openGuard } from "../egress/open-egress.ts";
+import { openEgress, openGuard, plainAllowed } from "../egress/open-egress.ts";
 import { systemClock } from "../lib/system-clock.ts";
 import { blobPath } from "../store/blob-path.ts";
 import { LocalBlobs } from "../store/local-blobs.ts";
@@ -15,6 +15,7 @@ import { BrokeredCredentials } from "./credentials/brokered-credentials.ts";
 import { QuestionBox } from "./credentials/question-box.ts";
 import { TokenExchanger } from "./credentials/token-exchanger.ts";
 import { tryCredential } from "./credentials/try-credential.ts";
+import { connectDirectly } from "./egress/dial.ts";
 import { openOutfitted } from "./packages/open-outfitted.ts";
 import type { CredentialParts, HandsAdapters } from "./runtime/hands-parts.ts";
 import type { Report } from "./runtime/report.ts";
@@ -58,6 +59,11 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
     }),
     repositories: { upstream: { guard: openGuard(config.egressAllow) }, secretBox },
     credentials: openCredentials(config, secretBox),
+    mcp: {
+      guard: openGuard(config.egressAllow),
+      connect: connectDirectly,
+      isPlainAllowed: plainAllowed(config.egressAllow),
+    },
     clock: systemClock,
     report,
   };

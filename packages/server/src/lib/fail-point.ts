@@ -72,6 +72,8 @@ export const FAIL_POINTS = [
   "serve.load.after",
   "serve.append.before",
   "serve.append.after",
+  "serve.list.before",
+  "serve.list.after",
   "serve.model.before",
   "serve.model.after",
   "serve.judge.before",

@@ -1,5 +1,6 @@
 import { modelRequest } from "../core/harness/model-request.ts";
 import { roomOf } from "../core/harness/room.ts";
+import type { McpListing } from "../core/ports/mcp-servers.ts";
 import type { ModelOutcome } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
 import { NEW_CONTEXT } from "../core/session/context-state.ts";
@@ -14,6 +15,13 @@ type AskDeps = Pick<
   "store" | "blobs" | "clock" | "log" | "findModel" | "model" | "toolsOf" | "policies"
 >;
 
+export interface AskedAgain {
+  readonly session: SessionRecord;
+  readonly context: readonly LogEvent[];
+  /** What the session's MCP servers had then; undefined before they were asked. */
+  readonly listing: McpListing | undefined;
+}
+
 const NOBODY = { blockStarted: () => undefined, textDelta: () => undefined };
 
 /**
@@ -22,12 +30,12 @@ const NOBODY = { blockStarted: () => undefined, textDelta: () => undefined };
  */
 export async function askModel(
   deps: AskDeps,
-  { session, context }: { session: SessionRecord; context: readonly LogEvent[] },
+  { session, context, listing }: AskedAgain,
   signal: AbortSignal,
 ): Promise<ModelOutcome> {
   const { lookBack } = deps.policies;
   const isCompacted = context.some(({ type }) => type === "agent.thread_context_compacted");
-  const offered = withLookBack(deps.toolsOf(session), lookBack, isCompacted);
+  const offered = withLookBack(deps.toolsOf(session, listing), lookBack, isCompacted);
   const tools = offered.map(({ definition }) => definition);
   const request = modelRequest(session, context, tools, {
     ...deps.policies,

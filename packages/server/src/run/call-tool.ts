@@ -1,6 +1,7 @@
 import type { Action } from "../core/harness/actions.ts";
 import { type Drafting, draft } from "../core/harness/drafting.ts";
 import {
+  type AnyCall,
   callResult,
   egressDrafts,
   filesGoneResult,
@@ -19,11 +20,13 @@ import {
   type Recovered,
   type TakeOutputs,
 } from "../core/ports/hands.ts";
+import { calledTool, type ToolUse } from "../core/session/called-tool.ts";
 import type { EventDraft } from "../core/session/log-event.ts";
 import { isSandboxTool } from "../core/sessions/workspace-at.ts";
+import { isMcpToolName } from "../core/tools/mcp-names.ts";
 import type { DriveDeps } from "./deps.ts";
 import { isForeignUrl } from "./foreign-url.ts";
-import { loggedCall, toolUseOf } from "./hand-call.ts";
+import { loggedCall, settingsOf, toolUseOf } from "./hand-call.ts";
 import { leaveFiles, loseFiles, noteAnswer, placeFiles } from "./hand-files.ts";
 import type { EffectContext, Settlement } from "./settlement.ts";
 
@@ -34,22 +37,23 @@ export async function startCall(
   signal: AbortSignal,
 ): Promise<Settlement> {
   const { view, deps } = context;
-  const call = toolUseOf(callId, view);
-  const { name } = call.public;
+  const use = toolUseOf(callId, view);
+  const call = calledBy(use);
+  const name = calledTool(use);
   // Between the question and the user's yes the session may have been given other tools.
-  if (!deps.toolsOf(view.session).some(({ definition }) => definition.name === name)) {
+  if (!isStillHad(use, context)) {
     const message = "it is not one of the session's tools any more.";
-    return { drafts: (_state, drafting) => [unavailableResult(drafting, callId, message)] };
+    return { drafts: (_state, drafting) => [unavailableResult(drafting, call, message)] };
   }
-  if (await isForeignUrl(call, context, signal)) {
-    return { drafts: (_state, drafting) => [foreignUrlResult(drafting, callId)] };
+  if (use.type === "agent.tool_use" && (await isForeignUrl(use, context, signal))) {
+    return { drafts: (_state, drafting) => [foreignUrlResult(drafting, call)] };
   }
   try {
     deps.failPoint("serve.locate.before");
     const where = await deps.hands.locate(view.session.hand_id, signal);
     deps.failPoint("serve.locate.after");
     const begun = isSandboxTool(name) ? await placeFiles(context, where) : {};
-    if (begun.gone !== undefined) return { ...begun, ...answered(callId, begun.gone) };
+    if (begun.gone !== undefined) return { ...begun, ...answered(call, begun.gone) };
     const { hand_id, hands_boot } = where;
     return {
       ...begun,
@@ -63,8 +67,29 @@ export async function startCall(
   } catch (error) {
     if (!(error instanceof HandsUnavailableError)) throw error;
     const { message } = error;
-    return { drafts: (_state, drafting) => [unavailableResult(drafting, callId, message)] };
+    return { drafts: (_state, drafting) => [unavailableResult(drafting, call, message)] };
   }
+}
+
+/** An MCP server's tools may be listed anew meanwhile; what they are called with is the agent's to say. */
+function isStillHad(use: ToolUse, context: EffectContext): boolean {
+  if (use.type === "agent.mcp_tool_use") return settingsOf(use, context) !== undefined;
+  const { view, deps } = context;
+  return deps.toolsOf(view.session).some(({ definition }) => definition.name === use.public.name);
+}
+
+function calledBy({ id, type }: ToolUse): AnyCall {
+  return { id, kind: type === "agent.mcp_tool_use" ? "mcp" : "hands" };
+}
+
+/** The same of a call that is known by its name. */
+function answering({ callId, name, handId }: HandCall) {
+  return {
+    id: callId,
+    kind: isMcpToolName(name) ? ("mcp" as const) : ("hands" as const),
+    name,
+    handId,
+  };
 }
 
 /** Has the call carried out, or waits for it where it already runs. */
@@ -75,7 +100,7 @@ export async function awaitCall(
 ): Promise<Settlement> {
   const { deps, view } = context;
   const call = await loggedCall(effect, context);
-  if (call.settings === undefined) {
+  if (isSandboxTool(call.name)) {
     // What cannot be brought now is found out by the hands, which run nothing without it.
     const problem = await context.memoryOffers.bring(view.session, call, deps, signal);
     if (problem !== undefined) {
@@ -93,7 +118,7 @@ export async function awaitCall(
     const fields = { session_id: session.id, call_id: call.callId, problem: outcome.message };
     deps.log.info(fields, "a call was refused by the hands");
   }
-  const result = (drafting: Drafting) => callResult(drafting, call, outcome);
+  const result = (drafting: Drafting) => callResult(drafting, answering(call), outcome);
   return await ended({ call, outcome, result }, context, signal);
 }
 
@@ -113,8 +138,8 @@ export async function cancelCall(
   if (outcome.type === "out_of_reach") return await leaveBehind(call, outcome.message, context);
   const result = (drafting: Drafting) =>
     outcome.type === "result"
-      ? callResult(drafting, call, outcome)
-      : interruptedResult(drafting, call.callId);
+      ? callResult(drafting, answering(call), outcome)
+      : interruptedResult(drafting, answering(call));
   return await ended({ call, outcome, result }, context, signal);
 }
 
@@ -187,7 +212,7 @@ async function beginAgain(call: HandCall, context: EffectContext): Promise<Settl
   const begun = await loseFiles(context, call);
   return {
     ...begun,
-    ...answered(call.callId, begun.gone),
+    ...answered(answering(call), begun.gone),
     committed: () => deps.hands.settle(call),
   };
 }
@@ -200,9 +225,12 @@ async function leaveBehind(
 ): Promise<Settlement> {
   const { left, ...begun } = (await leaveFiles(context, call)) ?? {};
   const text = left === undefined ? message : `${message} ${left}`;
-  return { ...begun, drafts: (_state, drafting) => [outOfReachResult(drafting, call, text)] };
+  return {
+    ...begun,
+    drafts: (_state, drafting) => [outOfReachResult(drafting, answering(call), text)],
+  };
 }
 
-function answered(callId: string, text: string): Pick<Settlement, "drafts"> {
-  return { drafts: (_state, drafting) => [filesGoneResult(drafting, callId, text)] };
+function answered(call: AnyCall, text: string): Pick<Settlement, "drafts"> {
+  return { drafts: (_state, drafting) => [filesGoneResult(drafting, call, text)] };
 }

@@ -1,8 +1,8 @@
-import { withinBudget } from "../core/harness/budget-gate.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
-import { type FindLimits, nextActions } from "../core/harness/next-actions.ts";
+import type { FindLimits } from "../core/harness/next-actions.ts";
 import type { Policies } from "../core/harness/policies.ts";
 import { stepDrafts } from "../core/harness/steps.ts";
+import { wantedActions } from "../core/harness/wanted-actions.ts";
 import type { SessionStatus, SessionTotals } from "../core/ports/sessions.ts";
 import { foldDraft } from "../core/session/fold.ts";
 import type { EventDraft, InboxEvent } from "../core/session/log-event.ts";
@@ -30,9 +30,10 @@ export function decide(request: {
   readonly drafting: Drafting;
   readonly policies: Policies;
   readonly limitsOf: FindLimits;
+  readonly hasMcpServers: boolean;
   readonly settlements: readonly Settlement[];
 }): Decision {
-  const { drafting, policies, limitsOf } = request;
+  const { drafting } = request;
   const drafts: EventDraft[] = [];
   let { state, inbox } = request;
   const add = (more: readonly EventDraft[]) => {
@@ -44,8 +45,7 @@ export function decide(request: {
   for (const settlement of request.settlements) add(settlement.drafts(state, drafting));
   for (let step = 0; ; step++) {
     const { threadId, now } = drafting;
-    const wanted = nextActions(state, threadId, inbox, policies, limitsOf);
-    const [action] = withinBudget(wanted, state, { threadId, inbox, now });
+    const [action] = wantedActions({ ...request, state, inbox, threadId, now });
     if (action?.kind !== "append") break;
     if (step >= STEPS_MAX) {
       // Each message and each interrupt behind it begins and ends a turn, and a client can send many.

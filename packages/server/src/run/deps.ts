@@ -4,6 +4,7 @@ import type { Announcements } from "../core/ports/announcements.ts";
 import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { Hands } from "../core/ports/hands.ts";
+import type { McpListing, McpServers } from "../core/ports/mcp-servers.ts";
 import type { MemoryCopies } from "../core/ports/memory-copies.ts";
 import type { Model } from "../core/ports/model.ts";
 import type { SessionRecord } from "../core/ports/sessions.ts";
@@ -20,6 +21,7 @@ export interface DriveDeps {
   readonly blobs: Pick<Blobs, "get">;
   readonly hands: Hands;
   readonly memoryCopies: MemoryCopies;
+  readonly mcpServers: McpServers;
   readonly model: Model;
   /** What is known of a model: its limits, prices and abilities. */
   readonly findModel: FindModel;
@@ -27,8 +29,8 @@ export interface DriveDeps {
   readonly clock: Clock;
   readonly policies: Policies;
   readonly prices: PriceList;
-  /** The tools that the session's agent may use. */
-  readonly toolsOf: (session: SessionRecord) => readonly OfferedTool[];
+  /** The tools that the session's agent may use; those of MCP servers as far as they are listed. */
+  readonly toolsOf: (session: SessionRecord, listing?: McpListing) => readonly OfferedTool[];
   /** By what hands may ask for the session's credentials; undefined for one that has none. */
   readonly grantOf: (session: SessionRecord) => string | undefined;
   /** The model that judges calls under `auto`; undefined for the session's own. */

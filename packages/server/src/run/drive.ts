@@ -1,13 +1,13 @@
 import { LeaseLostError, StoreUnavailableError } from "../core/errors.ts";
-import { withinBudget } from "../core/harness/budget-gate.ts";
 import type { Drafting } from "../core/harness/drafting.ts";
 import { deadRequestDrafts, giveUpDrafts } from "../core/harness/failure.ts";
 import { withMemoryNotes } from "../core/harness/memory-note.ts";
-import { nextActions } from "../core/harness/next-actions.ts";
+import { wantedActions } from "../core/harness/wanted-actions.ts";
 import type { Claim } from "../core/ports/sessions.ts";
 import type { StoreTransaction } from "../core/ports/store.ts";
 import type { EventDraft, LogEvent } from "../core/session/log-event.ts";
 import { threadState } from "../core/session/state.ts";
+import { mcpServersOf } from "../core/tools/mcp-tools.ts";
 import { type Decision, decide, isContested } from "./decide.ts";
 import type { DriveDeps } from "./deps.ts";
 import { type Effect, perform } from "./effects.ts";
@@ -161,23 +161,25 @@ class SessionDriver {
   }
 
   #actions() {
-    const { state, inbox, session } = this.#view;
     const { threadId, now } = this.#drafting();
-    const limitsOf = () => threadLimits(session, this.#deps);
+    return wantedActions({ ...this.#known(), threadId, now });
+  }
+
+  /** What the next decision follows from. */
+  #known() {
+    const { state, inbox, session } = this.#view;
     const { policies } = this.#deps;
-    const wanted = nextActions(state, session.thread_id, inbox, policies, limitsOf);
-    return withinBudget(wanted, state, { threadId, inbox, now });
+    const limitsOf = () => threadLimits(session, this.#deps);
+    const hasMcpServers = mcpServersOf(session.agent).length > 0;
+    return { state, inbox, policies, limitsOf, hasMcpServers };
   }
 
   /** One append for everything that is known now; false if there is nothing to append. */
   async #append(settlements: readonly Settlement[]): Promise<boolean> {
     const view = this.#view;
-    const { policies, failPoint } = this.#deps;
+    const { failPoint } = this.#deps;
     for (;;) {
-      const { state, inbox } = view;
-      const drafting = this.#drafting();
-      const limitsOf = () => threadLimits(view.session, this.#deps);
-      const decision = decide({ state, inbox, drafting, policies, limitsOf, settlements });
+      const decision = decide({ ...this.#known(), drafting: this.#drafting(), settlements });
       if (decision.drafts.length === 0) return false;
       failPoint("serve.append.before");
       const committed = await this.#commit(decision, settlements);

@@ -5,6 +5,7 @@ import { callModel } from "./call-model.ts";
 import { awaitCall, cancelCall, startCall } from "./call-tool.ts";
 import { countContext, cutContext } from "./compact.ts";
 import { judgeCalls } from "./judging.ts";
+import { listTools } from "./list-tools.ts";
 import { lookBack } from "./look-back.ts";
 import type { EffectContext, Settlement } from "./settlement.ts";
 
@@ -24,6 +25,8 @@ export async function perform(
       return await callModel(effect, context, signal);
     case "judge_calls":
       return await judgeCalls(context, signal);
+    case "list_tools":
+      return await listTools(context, signal);
     case "count_context":
       return await countContext(context, signal);
     case "cut_context":

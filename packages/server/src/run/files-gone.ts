@@ -1,10 +1,11 @@
 import type { MissingCalls } from "../core/harness/files-gone.ts";
 import type { EventReader, SessionKey } from "../core/ports/event-log.ts";
 import type { HandRecord } from "../core/ports/hand-records.ts";
+import { calledTool, isToolUse, TOOL_USE_TYPES } from "../core/session/called-tool.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import { isSandboxTool } from "../core/sessions/workspace-at.ts";
 
-const TYPES = ["agent.tool_use", "drover.call_started", "drover.hand_taken"] as const;
+const TYPES = [...TOOL_USE_TYPES, "drover.call_started", "drover.hand_taken"] as const;
 const PAGE_EVENTS = 200;
 /** So far back it is looked for what may be missing; what is older is summed up. */
 const PAGES_MAX = 10;
@@ -59,7 +60,7 @@ class CallTrace {
 
   take(page: readonly LogEvent[]): void {
     for (const event of page) {
-      if (event.type === "agent.tool_use") this.#names.set(event.id, event.public.name);
+      if (isToolUse(event)) this.#names.set(event.id, calledTool(event));
       else if (this.#end === undefined) this.#takePlace(event);
     }
   }

@@ -1,6 +1,8 @@
 import type { HandCall } from "../core/ports/hands.ts";
-import type { LogEventOf } from "../core/session/log-event.ts";
+import { calledTool, type ToolUse } from "../core/session/called-tool.ts";
 import { isSandboxTool } from "../core/sessions/workspace-at.ts";
+import { mcpSettings } from "../core/tools/mcp-tools.ts";
+import type { ToolSettings } from "../core/tools/tool-settings.ts";
 import { filesOf } from "./hand-files.ts";
 import type { SessionView } from "./session-view.ts";
 import type { EffectContext } from "./settlement.ts";
@@ -12,12 +14,22 @@ export async function loggedCall(
   call: Pick<HandCall, "callId" | "handId" | "handsBoot">,
   context: EffectContext,
 ): Promise<HandCall> {
-  const { view, deps } = context;
-  const { name, input } = toolUseOf(call.callId, view).public;
+  const use = toolUseOf(call.callId, context.view);
+  const { input } = use.public;
+  const made = await handCallOf({ ...call, name: calledTool(use), input }, context);
+  const settings = settingsOf(use, context);
+  return settings === undefined ? made : { ...made, settings };
+}
+
+/** As the agent has them now; undefined for a tool that has none. */
+export function settingsOf(use: ToolUse, { view, deps }: EffectContext): ToolSettings | undefined {
+  if (use.type === "agent.mcp_tool_use") {
+    const { mcp_server_name: server, name: tool } = use.public;
+    return mcpSettings(view.session.agent, { server, tool });
+  }
+  const { name } = use.public;
   const tool = threadTools(view, deps).find(({ definition }) => definition.name === name);
-  const web = tool?.runBy === "hands" ? tool.web : undefined;
-  const made = await handCallOf({ ...call, name, input }, context);
-  return web === undefined ? made : { ...made, settings: web.settings };
+  return tool?.runBy === "hands" ? tool.web?.settings : undefined;
 }
 
 /** With the recipe as it is now: files that were added or taken out before are so for this call. */
@@ -51,7 +63,7 @@ export async function handCallOf(
   };
 }
 
-export function toolUseOf(callId: string, view: SessionView): LogEventOf<"agent.tool_use"> {
+export function toolUseOf(callId: string, view: SessionView): ToolUse {
   const toolUse = view.findCall(callId);
   if (toolUse === undefined) throw new Error(`call ${callId} has no tool use in its context`);
   return toolUse;

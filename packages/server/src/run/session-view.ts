@@ -1,6 +1,8 @@
 import { CONTEXT_TYPES } from "../core/harness/context.ts";
 import type { Checkpoint, EventReader, SessionKey } from "../core/ports/event-log.ts";
+import type { McpListing } from "../core/ports/mcp-servers.ts";
 import type { SessionReader, SessionRecord } from "../core/ports/sessions.ts";
+import { isToolUse, type ToolUse } from "../core/session/called-tool.ts";
 import { stateOf } from "../core/session/checkpoint.ts";
 import { fold } from "../core/session/fold.ts";
 import type { EventType, HeldResponse, InboxEvent, LogEvent } from "../core/session/log-event.ts";
@@ -31,6 +33,7 @@ export class SessionView {
   #checkpointSeq: number;
   #epoch = 0;
   #held: HeldResponse | undefined;
+  #listing: McpListing | undefined;
 
   private constructor(
     store: ViewStore,
@@ -55,7 +58,7 @@ export class SessionView {
     // Once more: an update since is in the state already, and would not be looked for again.
     await view.#loadSession();
     await view.#loadContext();
-    await view.#loadHeld();
+    await view.#loadReferences();
     view.#inbox = await store.events.getInbox(key);
     return view;
   }
@@ -111,9 +114,14 @@ export class SessionView {
   }
 
   /** The committed tool use of a call. */
-  findCall(callId: string): Extract<LogEvent, { type: "agent.tool_use" }> | undefined {
+  findCall(callId: string): ToolUse | undefined {
     const event = this.#context.findLast(({ id }) => id === callId);
-    return event?.type === "agent.tool_use" ? event : undefined;
+    return event !== undefined && isToolUse(event) ? event : undefined;
+  }
+
+  /** What the agent's MCP servers have, as it was last listed; undefined before that. */
+  get listing(): McpListing | undefined {
+    return this.#listing;
   }
 
   /** The response that is held until its calls are judged. */
@@ -150,17 +158,21 @@ export class SessionView {
     this.#context = pages.flat();
   }
 
-  async #loadHeld(): Promise<void> {
-    const held = threadState(this.#state, this.#session.thread_id).request?.held;
-    if (held === undefined || held === null) return;
-    const range = { after: held.seq - 1, before: held.seq + 1, limit: 1 };
-    this.#hold(await this.#store.events.getEvents(this.key, range));
+  /** What the state has no more of than its place in the log. */
+  async #loadReferences(): Promise<void> {
+    const { request, mcp } = threadState(this.#state, this.#session.thread_id);
+    for (const seq of [request?.held?.seq, mcp?.seq]) {
+      if (seq === undefined) continue;
+      const range = { after: seq - 1, before: seq + 1, limit: 1 };
+      this.#takeReferences(await this.#store.events.getEvents(this.key, range));
+    }
   }
 
-  #hold(events: readonly LogEvent[]): void {
+  #takeReferences(events: readonly LogEvent[]): void {
     for (const event of events) {
       if (event.type === "drover.response_held") this.#held = event.private;
       if (event.type === "span.model_request_end") this.#held = undefined;
+      if (event.type === "drover.mcp_tools_listed") this.#listing = event.private;
     }
   }
 
@@ -187,7 +199,7 @@ export class SessionView {
 
   #take(events: readonly LogEvent[]): void {
     this.#state = fold(events, this.#state);
-    this.#hold(events);
+    this.#takeReferences(events);
     for (const event of events) {
       this.#epoch = Math.max(this.#epoch, event.epoch);
       if (!IN_CONTEXT.has(event.type) || event.thread_id !== this.#session.thread_id) continue;

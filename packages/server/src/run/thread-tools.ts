@@ -7,11 +7,11 @@ import type { SessionView } from "./session-view.ts";
 
 /** The tools that the session's model is offered at this point of its log. */
 export function threadTools(
-  { session, state }: SessionView,
+  { session, state, listing }: SessionView,
   deps: DriveDeps,
   isCompacted = threadState(state, session.thread_id).context.from > 0,
 ): readonly OfferedTool[] {
-  return withLookBack(deps.toolsOf(session), deps.policies.lookBack, isCompacted);
+  return withLookBack(deps.toolsOf(session, listing), deps.policies.lookBack, isCompacted);
 }
 
 /** The same as the model is told of them. */

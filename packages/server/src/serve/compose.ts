@@ -13,7 +13,7 @@ import type { Blobs } from "../core/ports/blobs.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import { priceList } from "../core/pricing/price-list.ts";
-import { offeredTools } from "../core/tools/offered-tools.ts";
+import { agentTools } from "../core/tools/agent-tools.ts";
 import { LocalHands } from "../hands/protocol/hands-client.ts";
 import type { AppDeps } from "../http/app.ts";
 import { failPoint } from "../lib/fail-point.ts";
@@ -79,13 +79,13 @@ export async function compose(
   const deps: DriveDeps = {
     store,
     blobs,
-    ...{ hands, memoryCopies: hands },
+    ...{ hands, memoryCopies: hands, mcpServers: hands },
     ...known.toAsk,
     announcements,
     clock: systemClock,
     policies: policiesOf(config),
     ...(config.judgeModel !== undefined && { judgeModel: config.judgeModel }),
-    toolsOf: (session) => offeredTools(session.agent.tools),
+    toolsOf: ({ agent }, listing) => agentTools(agent, listing),
     grantOf: (session) => grantOf(session, grants),
     random: Math.random,
     newId,

@@ -17,11 +17,13 @@ import type { Blobs } from "../core/ports/blobs.ts";
 import type { Clock } from "../core/ports/clock.ts";
 import type { EventWriter, SessionKey } from "../core/ports/event-log.ts";
 import type { OfferedModel } from "../core/ports/model.ts";
+import type { SessionAgentSnapshot } from "../core/ports/sessions.ts";
 import type { Store } from "../core/ports/store.ts";
 import { NO_PRICES, type PriceList } from "../core/pricing/price-list.ts";
 import { budgetSet } from "../core/session/budget.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
-import { MemoryHands, type MemoryTool } from "../hands/fake/memory-hands.ts";
+import { agentTools } from "../core/tools/agent-tools.ts";
+import { MemoryHands, type MemoryMcpServer, type MemoryTool } from "../hands/fake/memory-hands.ts";
 import { Secret } from "../lib/secret.ts";
 import { Wakeup } from "../lib/wakeup.ts";
 import { AnthropicModel } from "../model/anthropic.ts";
@@ -32,7 +34,14 @@ import { MemoryBlobs } from "../store/memory-blobs.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../store/sqlite/sqlite-store.ts";
 import { impatientClock } from "./impatient-clock.ts";
 import { testTool } from "./logs.ts";
-import { Mortal, mortalAnnouncements, mortalHands, mortalModel, mortalStore } from "./mortal.ts";
+import {
+  Mortal,
+  mortalAnnouncements,
+  mortalHands,
+  mortalMcpServers,
+  mortalModel,
+  mortalStore,
+} from "./mortal.ts";
 import { testSession } from "./session.ts";
 
 const TOOLS = ["bash", "read", "write"];
@@ -71,6 +80,11 @@ export async function createBrainWorld(options: {
   readonly clock?: Clock;
   /** Names of the tools that are offered, as `testTool` takes them; three ordinary ones unless given. */
   readonly offered?: readonly string[];
+  /** What new sessions' agents have of MCP servers, and what those say that they have. */
+  readonly mcp?: {
+    readonly agent: McpParts;
+    readonly serve: MemoryMcpServer;
+  };
   /** Nothing has a price, unless given. */
   readonly prices?: PriceList;
   /** The default ones, unless given. */
@@ -99,7 +113,8 @@ export async function createBrainWorld(options: {
     ...(window !== undefined && { contextTokens: window }),
     ...(options.keep !== undefined && { keep: options.keep }),
   });
-  const hands = new MemoryHands({ tools: options.tools });
+  const { tools, mcp } = options;
+  const hands = new MemoryHands({ tools, ...(mcp !== undefined && { mcp: mcp.serve }) });
   let ids = options.firstId ?? 0;
   const blobs = new MemoryBlobs();
   const deps: DriveDeps = {
@@ -108,13 +123,17 @@ export async function createBrainWorld(options: {
     hands,
     memoryCopies: hands,
     grantOf: () => undefined,
+    mcpServers: hands,
     model: new AnthropicModel({ baseUrl: api.url, apiKey: new Secret(api.apiKey) }),
     announcements,
     clock,
     prices: options.prices ?? NO_PRICES,
     policies: options.policies ?? DEFAULT_POLICIES,
     findModel: () => (window !== undefined && isWindowKnown ? modelWithWindow(window) : undefined),
-    toolsOf: () => (options.offered ?? TOOLS).flatMap((name) => testTool(name) ?? []),
+    toolsOf: ({ agent }, listing) => [
+      ...(options.offered ?? TOOLS).flatMap((name) => testTool(name) ?? []),
+      ...agentTools({ ...agent, tools: mcp?.agent.tools ?? [] }, listing),
+    ],
     random: () => 0,
     newId: (prefix) => {
       ids += 1;
@@ -124,9 +143,10 @@ export async function createBrainWorld(options: {
     log: { info: () => undefined, error: (_fields, message) => options.onError?.(message) },
   };
   const world = { store, blobs, hands, api, announcements, clock, deps };
+  const newOne = (given: NewGiven) => newSession(world, { ...given, agent: mcp?.agent });
   return {
     ...world,
-    newSession: (budget) => newSession(world, { budget: budget ?? null }),
+    newSession: (budget) => newOne({ budget: budget ?? null }),
     sessionWith: (log) => sessionWith(world, log),
     send: (key, ...events) => send(world, key, events),
     post: async (key, ...events) => {
@@ -209,15 +229,25 @@ async function sessionWith(world: World, log: readonly LogEvent[]): Promise<Sess
   return key;
 }
 
+type McpParts = Pick<SessionAgentSnapshot, "tools" | "mcp_servers">;
+
+interface NewGiven {
+  readonly threadId?: string;
+  readonly workspaceId?: string;
+  readonly budget?: Budget | null;
+}
+
 async function newSession(
   { store, deps }: World,
-  given: { threadId?: string; workspaceId?: string; budget?: Budget | null },
+  given: NewGiven & { agent?: McpParts | undefined },
 ): Promise<SessionKey> {
+  const session = testSession({ system: "Be brief." });
   const { threadId = deps.newId("sthr"), workspaceId = "wrkspc_1", budget = null } = given;
   const key = { workspaceId, sessionId: deps.newId("sesn") };
   await store.write(async (tx) => {
     await tx.sessions.insert({
-      ...testSession({ system: "Be brief." }),
+      ...session,
+      agent: { ...session.agent, ...given.agent },
       workspace_id: workspaceId,
       id: key.sessionId,
       thread_id: threadId,
@@ -257,6 +287,7 @@ async function run(deps: DriveDeps, killAt: number): Promise<Mortal> {
     ...deps,
     store: mortalStore(deps.store, mortal),
     hands: mortalHands(deps.hands, mortal),
+    mcpServers: mortalMcpServers(deps.mcpServers, mortal),
     model: mortalModel(deps.model, mortal),
     announcements: mortalAnnouncements(deps.announcements, mortal),
   };

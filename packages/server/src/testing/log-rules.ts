@@ -1,4 +1,5 @@
-import type { LogEvent } from "../core/session/log-event.ts";
+import { isToolUse, type ToolUse } from "../core/session/called-tool.ts";
+import type { LogEvent, LogEventOf } from "../core/session/log-event.ts";
 import { toWire } from "../core/session/wire.ts";
 import { misshapen } from "./event-shapes.ts";
 
@@ -58,25 +59,36 @@ export function comparableLog(
   return withoutIds(entries, events, names);
 }
 
-function isCall(event: LogEvent) {
-  return event.type === "agent.tool_use" || event.type === "agent.custom_tool_use";
+function isCall(event: LogEvent): event is ToolUse | LogEventOf<"agent.custom_tool_use"> {
+  return isToolUse(event) || event.type === "agent.custom_tool_use";
+}
+
+type ToolResult = LogEventOf<"agent.tool_result" | "agent.mcp_tool_result">;
+
+function isToolResult(event: LogEvent): event is ToolResult {
+  return event.type === "agent.tool_result" || event.type === "agent.mcp_tool_result";
+}
+
+/** The id of its call. */
+function answeredBy(result: ToolResult): string {
+  return result.type === "agent.tool_result"
+    ? result.public.tool_use_id
+    : result.public.mcp_tool_use_id;
 }
 
 /** The calls whose outcome is not known for want of hands, by their input as JSON. */
 export function callsWithoutHands(events: readonly LogEvent[]): ReadonlySet<string> {
   const without = new Set(
     events.flatMap((event) =>
-      event.type === "agent.tool_result" &&
+      isToolResult(event) &&
       (event.private.reason === "lost" || event.private.reason === "unavailable")
-        ? [event.public.tool_use_id]
+        ? [answeredBy(event)]
         : [],
     ),
   );
   return new Set(
     events.flatMap((event) =>
-      event.type === "agent.tool_use" && without.has(event.id)
-        ? [JSON.stringify(event.public.input)]
-        : [],
+      isToolUse(event) && without.has(event.id) ? [JSON.stringify(event.public.input)] : [],
     ),
   );
 }
@@ -87,8 +99,9 @@ function comparable(
   unknown: ReadonlySet<string>,
 ): { sort: string } {
   switch (event.type) {
-    case "agent.tool_result": {
-      const call = names.get(event.public.tool_use_id) ?? "";
+    case "agent.tool_result":
+    case "agent.mcp_tool_result": {
+      const call = names.get(answeredBy(event)) ?? "";
       const { content, is_error } = event.public;
       const told = unknown.has(call) ? {} : { content, is_error };
       return { sort: `tool ${call} 2`, ...{ type: event.type, ...told } };
@@ -166,14 +179,13 @@ function unanswered(events: readonly LogEvent[]): readonly string[] {
   );
   // The calls of a response that was cut off were never to be run.
   const uses = events.filter((event) => {
-    const isUse = event.type === "agent.tool_use" || event.type === "agent.custom_tool_use";
-    return isUse && answeredRequests.has(event.private.request);
+    return isCall(event) && answeredRequests.has(event.private.request);
   });
   const waiting = waitingCalls(events);
   return uses.flatMap(({ id }) => {
     const results = events.filter((event) => {
       if (event.type === "user.custom_tool_result") return event.public.custom_tool_use_id === id;
-      return event.type === "agent.tool_result" && event.public.tool_use_id === id;
+      return isToolResult(event) && answeredBy(event) === id;
     });
     if (results.length === 0 && waiting.has(id)) return [];
     return results.length === 1 ? [] : [`call ${id} has ${results.length} results`];

@@ -1,6 +1,7 @@
 import type { Announcements } from "../core/ports/announcements.ts";
 import type { Checkpoints } from "../core/ports/checkpoints.ts";
 import type { Hands } from "../core/ports/hands.ts";
+import type { McpServers } from "../core/ports/mcp-servers.ts";
 import type { Model } from "../core/ports/model.ts";
 import type { Store } from "../core/ports/store.ts";
 
@@ -94,6 +95,13 @@ export function mortalHands(hands: Hands, mortal: Mortal): Hands {
     cancel: (call) => mortal.outside("cancel", () => hands.cancel(call)),
     settle: (call) => mortal.outside("settle", () => hands.settle(call)),
     dispose: (handId) => mortal.outside("dispose", () => hands.dispose(handId)),
+  };
+}
+
+export function mortalMcpServers(servers: McpServers, mortal: Mortal): McpServers {
+  return {
+    listTools: (request, signal) =>
+      mortal.outside("list tools", () => servers.listTools(request, signal)),
   };
 }
 

@@ -95,6 +95,7 @@ export class SimulatedSession {
       drafting: this.#drafting(),
       policies: DEFAULT_POLICIES,
       limitsOf: () => undefined,
+      hasMcpServers: false,
       settlements,
     });
     const mustBeLast = isContested(this.#state, drafts);
@@ -224,8 +225,10 @@ function settled(
     case "cancel_call": {
       const content = [{ type: "text" as const, text: "done" }];
       const cancelled = effect.kind === "cancel_call";
+      const { callId: id, handId } = effect;
+      const call = { id, kind: "hands" as const, handId, name: "bash" };
       const outcome = { type: "result", content, is_error: false, cancelled, outputs: [] } as const;
-      return [callResult(drafting, { ...effect, name: "bash" }, outcome)];
+      return [callResult(drafting, call, outcome)];
     }
     case "wait":
       return runningDrafts(state, drafting);

@@ -11,6 +11,8 @@ export type Action =
   | { readonly kind: "call_model"; readonly id: string; readonly request: OpenRequest }
   /** Have the calls of the response that is held judged. */
   | { readonly kind: "judge_calls"; readonly id: string }
+  /** Ask the agent's MCP servers what tools they have. */
+  | { readonly kind: "list_tools"; readonly id: string }
   /** Have somebody count how large the context is. */
   | { readonly kind: "count_context"; readonly id: string }
   /** Leave the older part of the context out, without a summary. */

@@ -45,8 +45,8 @@ export function withinBudget(
   return inbox.length > 0 ? append("keep_input") : [];
 }
 
-/** Or something that is only done because a request comes next. */
-function isAsk(action: Action): boolean {
+/** True of an action that asks a model, or is only done because that comes next. */
+export function isAsk(action: Action): boolean {
   if (action.kind === "append") return ASKS_MODEL[action.step.type];
   return action.kind === "count_context" || action.kind === "cut_context";
 }

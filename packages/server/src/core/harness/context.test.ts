@@ -85,7 +85,11 @@ describe("contextMessages", () => {
     expect(messages(log).at(-1)?.content).toMatchObject([
       { type: "tool_result", tool_use_id: "toolu_1", is_error: true },
     ]);
-    const twice = [...log, interruptedResult(drafting, callId), result(callId, "late")];
+    const twice = [
+      ...log,
+      interruptedResult(drafting, { id: callId, kind: "hands" }),
+      result(callId, "late"),
+    ];
     expect(messages(twice).at(-1)?.content).toMatchObject([{ is_error: true }]);
     expect(messages(twice).at(-1)?.content).toHaveLength(1);
   });

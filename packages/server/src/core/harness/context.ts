@@ -16,6 +16,8 @@ export const CONTEXT_TYPES = [
   "agent.thinking",
   "agent.tool_use",
   "agent.tool_result",
+  "agent.mcp_tool_use",
+  "agent.mcp_tool_result",
   "agent.custom_tool_use",
   "user.custom_tool_result",
   "agent.thread_context_compacted",
@@ -93,6 +95,7 @@ function exchanges(events: readonly LogEvent[]): readonly Exchange[] {
         open.push(event.private);
         break;
       case "agent.tool_use":
+      case "agent.mcp_tool_use":
       case "agent.custom_tool_use":
         open.push({ ...event.private, callId: event.id });
         break;

@@ -51,7 +51,7 @@ const started = (drafting: ReturnType<typeof testDrafting>, callId: string) =>
 const answered = (drafting: ReturnType<typeof testDrafting>, callId: string) =>
   callResult(
     drafting,
-    { callId, handId: "hand_1", name: "bash" },
+    { id: callId, kind: "hands", handId: "hand_1", name: "bash" },
     {
       type: "result",
       content: [{ type: "text", text: "done" }],

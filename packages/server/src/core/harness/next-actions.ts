@@ -85,7 +85,7 @@ function turnStep(
   }
   if (thread.pending || hasInput) {
     if (thread.rounds >= policies.roundsMax) return append({ type: "exceed_rounds" });
-    const limits = limitsOf();
+    const limits = withListedTools(limitsOf(), thread);
     const compaction =
       limits === undefined ? undefined : compactionActions(thread, inbox, policies, limits);
     if (compaction !== undefined) return compaction;
@@ -93,6 +93,15 @@ function turnStep(
   }
   const isOpen = isTurnOpen(thread) || state.status !== "idle" || state.blockedOn !== null;
   return isOpen ? append({ type: "end_turn" }) : [];
+}
+
+/** The definitions of MCP tools come on top of what is the same for the whole session. */
+function withListedTools(
+  limits: ModelLimits | undefined,
+  { mcp }: ThreadState,
+): ModelLimits | undefined {
+  if (limits === undefined || mcp === null) return limits;
+  return { ...limits, fixedTokens: limits.fixedTokens + mcp.tokens };
 }
 
 function cancelCall(callId: string, started: NonNullable<OpenCall["started"]>): Action {

@@ -180,6 +180,16 @@ function callDraft(
     return draft(drafting, "agent.custom_tool_use", body, given);
   }
   const judgement = called && context.judgements?.get(called.index);
+  if (tool?.runBy === "hands" && tool.mcp !== undefined) {
+    const { server, tool: own } = tool.mcp;
+    const use = { mcp_server_name: server, name: own, input, ...permissionOf(tool, judgement) };
+    return draft(
+      drafting,
+      "agent.mcp_tool_use",
+      { public: use, private: { ...origin, tool: name } },
+      given,
+    );
+  }
   const body = {
     public: { name, input, ...permissionOf(tool, judgement) },
     private: { ...origin, ...(tool?.runBy === "loop" && { run_by: tool.runBy }) },

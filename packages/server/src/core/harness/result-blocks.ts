@@ -27,6 +27,8 @@ function answerIn(event: LogEvent) {
   switch (event.type) {
     case "agent.tool_result":
       return { callId: event.public.tool_use_id, result: event.public };
+    case "agent.mcp_tool_result":
+      return { callId: event.public.mcp_tool_use_id, result: event.public };
     case "user.custom_tool_result":
       return {
         callId: event.public.custom_tool_use_id,

@@ -12,10 +12,11 @@ import { webUse } from "./web-use.ts";
 /** The hosted service's own words, which clients and models may know. */
 const INTERRUPTED = "Tool execution was interrupted before completion. Please retry.";
 
-type AnyCall = Pick<OpenCall, "id" | "kind">;
+/** A call to be answered. */
+export type AnyCall = Pick<OpenCall, "id" | "kind">;
 
-export function interruptedResult(drafting: Drafting, callId: string): EventDraft {
-  return errorResult(drafting, callId, INTERRUPTED, { reason: "interrupted" });
+export function interruptedResult(drafting: Drafting, call: AnyCall): EventDraft {
+  return errorResult(drafting, call, INTERRUPTED, { reason: "interrupted" });
 }
 
 /** Answers a call that was not sent anywhere, whoever was to run it. */
@@ -29,7 +30,9 @@ export function unreadableResult(
   callId: string,
   input: UnreadableInput,
 ): EventDraft {
-  return errorResult(drafting, callId, unreadableInputText(input), { reason: "unreadable" });
+  // Which tool it would have been for has not been looked at.
+  const call: AnyCall = { id: callId, kind: "hands" };
+  return errorResult(drafting, call, unreadableInputText(input), { reason: "unreadable" });
 }
 
 /** The turn is being given up; what the call has done or will do is not known. */
@@ -44,13 +47,13 @@ export function refusedResult(drafting: Drafting, call: OpenCall): EventDraft {
     const { message } = call.confirmation;
     const said = message === null || isBlankText(message) ? "" : ` The user said: ${message}`;
     const text = `The user rejected this call. It was not run.${said}`;
-    return errorResult(drafting, call.id, text, { reason: "rejected" });
+    return errorResult(drafting, call, text, { reason: "rejected" });
   }
   const text =
     call.permission === "deny"
       ? "This call was judged to go beyond what the user asked for, or to do harm. It was not run."
       : "This tool is not available to the agent. The call was not run.";
-  return errorResult(drafting, call.id, text, { reason: "denied" });
+  return errorResult(drafting, call, text, { reason: "denied" });
 }
 
 /** The call belongs to the session that this one was made from; nothing of it happens here. */
@@ -61,43 +64,47 @@ export function notCarriedResult(drafting: Drafting, call: AnyCall): EventDraft 
 }
 
 /** No hands could be had, so the call was never sent. */
-export function unavailableResult(drafting: Drafting, callId: string, message: string): EventDraft {
+export function unavailableResult(drafting: Drafting, call: AnyCall, message: string): EventDraft {
   const text = `The tool could not be run: ${message}`;
-  return errorResult(drafting, callId, text, { reason: "unavailable" });
+  return errorResult(drafting, call, text, { reason: "unavailable" });
 }
 
 /** The settings of `web_fetch` allow no URL that comes from where this one does. It was not sent. */
-export function foreignUrlResult(drafting: Drafting, callId: string): EventDraft {
+export function foreignUrlResult(drafting: Drafting, call: AnyCall): EventDraft {
   const text =
     "web_fetch: url_not_allowed: this URL may not be fetched: it did not come up in the conversation where url_sources allows it. URLs must be used exactly as they were given.";
-  return errorResult(drafting, callId, text, { reason: "denied" });
+  return errorResult(drafting, call, text, { reason: "denied" });
 }
 
 /** Its hand's files are less than they were; the text says what may be missing. It was not run. */
-export function filesGoneResult(drafting: Drafting, callId: string, text: string): EventDraft {
-  return errorResult(drafting, callId, text, { reason: "files_gone" });
+export function filesGoneResult(drafting: Drafting, call: AnyCall, text: string): EventDraft {
+  return errorResult(drafting, call, text, { reason: "files_gone" });
 }
 
 /** What came of a call that was sent to a hand. */
 export function callResult(
   drafting: Drafting,
-  call: { callId: string; handId: string; name: string },
+  call: AnyCall & { handId: string; name: string },
   outcome: Exclude<CallOutcome, { type: "files_gone" | "out_of_reach" }>,
 ): EventDraft {
   const hand_id = call.handId;
   switch (outcome.type) {
     case "result": {
-      if (outcome.cancelled) return interruptedResult(drafting, call.callId);
+      if (outcome.cancelled) return interruptedResult(drafting, call);
       const used = outcome.is_error ? undefined : webUse(call.name, drafting.prices);
-      const origin = { reason: "executed", hand_id, ...(used !== undefined && { used }) } as const;
-      return result(drafting, call.callId, outcome, origin);
+      const origin = {
+        ...({ reason: "executed", hand_id } as const),
+        ...(used !== undefined && { used }),
+        ...(outcome.tools_changed === true && { tools_changed: true as const }),
+      };
+      return result(drafting, call, outcome, origin);
     }
     case "lost":
-      return errorResult(drafting, call.callId, outcome.message, { reason: "lost", hand_id });
+      return errorResult(drafting, call, outcome.message, { reason: "lost", hand_id });
     case "refused":
-      return interruptedResult(drafting, call.callId);
+      return interruptedResult(drafting, call);
     case "unavailable":
-      return errorResult(drafting, call.callId, outcome.message, {
+      return errorResult(drafting, call, outcome.message, {
         reason: "unavailable",
         hand_id,
       });
@@ -109,10 +116,10 @@ export function callResult(
 /** The call was sent to another machine, and nobody knows what it does there. */
 export function outOfReachResult(
   drafting: Drafting,
-  { callId, handId }: { callId: string; handId: string },
+  call: AnyCall & { handId: string },
   text: string,
 ): EventDraft {
-  return errorResult(drafting, callId, text, { reason: "out_of_reach", hand_id: handId });
+  return errorResult(drafting, call, text, { reason: "out_of_reach", hand_id: call.handId });
 }
 
 /** What the sandbox's way out decided meanwhile; nothing where it had nothing to decide. */
@@ -159,42 +166,49 @@ export function lookedBackResult(
   isError: boolean,
 ): EventDraft {
   const content: ResultBlock[] = [{ type: "text", text }];
-  return result(drafting, callId, { content, is_error: isError }, { reason: "looked_back" });
+  const call: AnyCall = { id: callId, kind: "loop" };
+  return result(drafting, call, { content, is_error: isError }, { reason: "looked_back" });
 }
 
 /** What the client was to run is answered in its place, so that it sees that nothing waits any more. */
 function closingResult(
   drafting: Drafting,
-  { id, kind }: AnyCall,
+  call: AnyCall,
   text: string,
   origin: ResultOrigin,
 ): EventDraft {
-  if (kind !== "client") return errorResult(drafting, id, text, origin);
+  if (call.kind !== "client") return errorResult(drafting, call, text, origin);
   const content: ResultBlock[] = [{ type: "text", text }];
   return draft(drafting, "user.custom_tool_result", {
-    public: { custom_tool_use_id: id, content, is_error: true },
+    public: { custom_tool_use_id: call.id, content, is_error: true },
     private: origin,
   });
 }
 
 function errorResult(
   drafting: Drafting,
-  callId: string,
+  call: AnyCall,
   text: string,
   origin: ResultOrigin,
 ): EventDraft {
   const content: ResultBlock[] = [{ type: "text", text }];
-  return result(drafting, callId, { content, is_error: true }, origin);
+  return result(drafting, call, { content, is_error: true }, origin);
 }
 
 function result(
   drafting: Drafting,
-  callId: string,
+  { id, kind }: AnyCall,
   outcome: { content: readonly ResultBlock[]; is_error: boolean },
   origin: ResultOrigin,
 ): EventDraft {
-  return draft(drafting, "agent.tool_result", {
-    public: { tool_use_id: callId, content: [...outcome.content], is_error: outcome.is_error },
-    private: origin,
-  });
+  const told = { content: [...outcome.content], is_error: outcome.is_error };
+  return kind === "mcp"
+    ? draft(drafting, "agent.mcp_tool_result", {
+        public: { mcp_tool_use_id: id, ...told },
+        private: origin,
+      })
+    : draft(drafting, "agent.tool_result", {
+        public: { tool_use_id: id, ...told },
+        private: origin,
+      });
 }

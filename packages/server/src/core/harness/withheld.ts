@@ -3,7 +3,7 @@ import type { LogEvent, LogEventOf } from "../session/log-event.ts";
 
 /** What came from outside and may hold media. */
 export type MediaEvent = LogEventOf<
-  "user.message" | "user.custom_tool_result" | "agent.tool_result"
+  "user.message" | "user.custom_tool_result" | "agent.tool_result" | "agent.mcp_tool_result"
 >;
 
 /** Characters of an API's reason that the model is told. */
@@ -37,7 +37,8 @@ export function mayHoldMedia(event: LogEvent): event is MediaEvent {
   return (
     event.type === "user.message" ||
     event.type === "user.custom_tool_result" ||
-    event.type === "agent.tool_result"
+    event.type === "agent.tool_result" ||
+    event.type === "agent.mcp_tool_result"
   );
 }
 

@@ -1,7 +1,7 @@
 import type { PackageManager, ResultBlock } from "@drover/api";
 import type { SandboxFacts } from "../sandboxes/facts.ts";
 import type { ProviderName } from "../sandboxes/providers.ts";
-import type { ToolSettings } from "../tools/web-settings.ts";
+import type { ToolSettings } from "../tools/tool-settings.ts";
 
 /**
  * What a sandbox is made from, fixed when the session is created. Plain JSON and no secret: the same
@@ -289,6 +289,8 @@ export type CallOutcome =
       readonly memory?: MemoryReport;
       /** Repositories that could not be had when this was tried for the call. */
       readonly repositories?: readonly RepositoryProblem[];
+      /** Set if the call's MCP server said that it has other tools now. */
+      readonly tools_changed?: true;
       /** True if the call was ended by `cancel`. */
       readonly cancelled: boolean;
     }

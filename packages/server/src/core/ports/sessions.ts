@@ -75,6 +75,7 @@ export interface SessionAgentSnapshot {
     readonly speed?: "standard" | "fast";
   };
   readonly tools: readonly Readonly<Record<string, unknown>>[];
+  readonly mcp_servers?: readonly Readonly<Record<string, unknown>>[];
   readonly [key: string]: unknown;
 }
 

@@ -1,4 +1,5 @@
 import { CONTEXT_TYPES } from "../harness/context.ts";
+import type { McpListing } from "../ports/mcp-servers.ts";
 import type { ModelBlock, ModelUsage } from "../ports/model.ts";
 import type { EventType, LogEvent, LogEventOf } from "../session/log-event.ts";
 
@@ -10,6 +11,8 @@ export interface RecordedRequest {
   readonly model: string;
   /** The events that its context was built from. */
   readonly context: readonly LogEvent[];
+  /** What MCP servers had then; undefined before they were asked. */
+  readonly listing: McpListing | undefined;
   readonly blocks: readonly ModelBlock[];
   readonly stopReason: string | null;
   readonly usage: ModelUsage | undefined;
@@ -17,7 +20,11 @@ export interface RecordedRequest {
 }
 
 /** The events that tell of requests; the rest of a log is not needed to find them. */
-export const REQUEST_TYPES: readonly EventType[] = [...CONTEXT_TYPES, "span.model_request_start"];
+export const REQUEST_TYPES: readonly EventType[] = [
+  ...CONTEXT_TYPES,
+  "span.model_request_start",
+  "drover.mcp_tools_listed",
+];
 
 /**
  * Goes through a thread's log and gives each request that got a response: those that were lost, failed or
@@ -27,9 +34,14 @@ export class RequestFinder {
   #context: LogEvent[] = [];
   #open: { start: LogEventOf<"span.model_request_start">; context: LogEvent[] } | undefined;
   #parts: LogEvent[] = [];
+  #listing: McpListing | undefined;
 
   /** The request that ends with this event, if one does. Events come in their order. */
   take(event: LogEvent): RecordedRequest | undefined {
+    if (event.type === "drover.mcp_tools_listed") {
+      this.#listing = event.private;
+      return undefined;
+    }
     if (event.type === "span.model_request_start") {
       this.#open = { start: event, context: [...this.#context] };
       this.#parts = [];
@@ -57,6 +69,7 @@ export class RequestFinder {
       seq: open.start.seq,
       model: open.start.private.model,
       context: open.context,
+      listing: this.#listing,
       blocks: [...parts, ...blocks]
         .toSorted((left, right) => left.index - right.index)
         .map(({ block }) => block),
@@ -72,6 +85,7 @@ function blocksOf(event: LogEvent, requestId: string) {
     case "agent.message":
     case "agent.thinking":
     case "agent.tool_use":
+    case "agent.mcp_tool_use":
     case "agent.custom_tool_use":
       return event.private.request === requestId ? event.private.blocks : [];
     default:

@@ -48,6 +48,7 @@ export function eventTokens(draft: EventDraft): number {
     case "system.message":
       return blocksTokens(draft.public.content);
     case "agent.tool_result":
+    case "agent.mcp_tool_result":
       return blocksTokens(draft.public.content ?? []);
     case "user.tool_result":
     case "user.custom_tool_result":
@@ -55,6 +56,7 @@ export function eventTokens(draft: EventDraft): number {
     case "agent.message":
     case "agent.thinking":
     case "agent.tool_use":
+    case "agent.mcp_tool_use":
     case "agent.custom_tool_use":
       return blocksTokens(draft.private.blocks.map(({ block }) => block));
     default:

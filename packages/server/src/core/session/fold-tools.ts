@@ -8,6 +8,8 @@ type ToolEvent = Extract<
     type:
       | "agent.tool_use"
       | "agent.tool_result"
+      | "agent.mcp_tool_use"
+      | "agent.mcp_tool_result"
       | "agent.custom_tool_use"
       | "user.custom_tool_result"
       | "user.tool_confirmation"
@@ -19,12 +21,23 @@ type ToolEvent = Extract<
 export function foldToolEvent(thread: ThreadState, draft: ToolEvent): ThreadState {
   switch (draft.type) {
     case "agent.tool_use":
-      return asked(thread, draft, {
+      return asked(thread, draft.id, {
+        name: draft.public.name,
         kind: draft.private.run_by ?? "hands",
         permission: permissionOf(draft.public),
       });
+    case "agent.mcp_tool_use":
+      return asked(thread, draft.id, {
+        name: draft.private.tool,
+        kind: "mcp",
+        permission: permissionOf(draft.public),
+      });
     case "agent.custom_tool_use":
-      return asked(thread, draft, { kind: "client", permission: "allow" });
+      return asked(thread, draft.id, {
+        name: draft.public.name,
+        kind: "client",
+        permission: "allow",
+      });
     case "user.tool_confirmation":
       return confirmed(thread, draft.public.tool_use_id, confirmationOf(draft.public));
     case "drover.call_started": {
@@ -35,6 +48,8 @@ export function foldToolEvent(thread: ThreadState, draft: ToolEvent): ThreadStat
     }
     case "agent.tool_result":
       return answered(withCall(thread, draft.public.tool_use_id, { answered: true }));
+    case "agent.mcp_tool_result":
+      return answered(withCall(thread, draft.public.mcp_tool_use_id, { answered: true }));
     case "user.custom_tool_result":
       return answered(withCall(thread, draft.public.custom_tool_use_id, { answered: true }));
     default:
@@ -44,13 +59,12 @@ export function foldToolEvent(thread: ThreadState, draft: ToolEvent): ThreadStat
 
 function asked(
   thread: ThreadState,
-  draft: Extract<ToolEvent, { type: "agent.tool_use" | "agent.custom_tool_use" }>,
-  given: Pick<OpenCall, "kind" | "permission">,
+  id: string,
+  given: Pick<OpenCall, "name" | "kind" | "permission">,
 ): ThreadState {
   if (thread.request === null) return thread;
   const call: OpenCall = {
-    id: draft.id,
-    name: draft.public.name,
+    id,
     ...given,
     confirmation: null,
     answered: false,
@@ -59,7 +73,9 @@ function asked(
   return { ...thread, request: { ...thread.request, calls: [...thread.request.calls, call] } };
 }
 
-function permissionOf(use: EventBodies["agent.tool_use"]["public"]): OpenCall["permission"] {
+function permissionOf(
+  use: EventBodies["agent.tool_use" | "agent.mcp_tool_use"]["public"],
+): OpenCall["permission"] {
   if (use.evaluated_permission === "deny") {
     return use.evaluation === undefined ? "unavailable" : "deny";
   }

@@ -1,6 +1,7 @@
 import { unreachable } from "../errors.ts";
 import { foldAccount } from "./fold-account.ts";
 import { foldContext } from "./fold-context.ts";
+import { foldMcp } from "./fold-mcp.ts";
 import { foldRequestEvent } from "./fold-request.ts";
 import { foldToolEvent } from "./fold-tools.ts";
 import { foldTurnEvent } from "./fold-turn.ts";
@@ -29,9 +30,10 @@ export function foldDraft(
 ): SessionState {
   const before = threadState(state, draft.thread_id);
   const context = foldContext(before, draft);
+  const mcp = foldMcp(before.mcp, draft, seq);
   const control = foldControl(state, draft, seq);
-  const thread = { ...threadState(control, draft.thread_id), context };
-  const isSame = context === before.context;
+  const thread = { ...threadState(control, draft.thread_id), context, mcp };
+  const isSame = context === before.context && mcp === before.mcp;
   const after = isSame ? control : withThread(control, draft.thread_id, thread);
   return foldAccount(after, draft, { before: state, now });
 }
@@ -48,6 +50,8 @@ function foldControl(state: SessionState, draft: EventDraft, seq: number): Sessi
       return foldRequestEvent(state, thread, draft, seq);
     case "agent.tool_use":
     case "agent.tool_result":
+    case "agent.mcp_tool_use":
+    case "agent.mcp_tool_result":
     case "agent.custom_tool_use":
     case "user.custom_tool_result":
     case "user.tool_confirmation":
@@ -87,6 +91,7 @@ function foldControl(state: SessionState, draft: EventDraft, seq: number): Sessi
     case "drover.hand_taken":
     case "agent.thread_context_compacted":
     case "drover.context_counted":
+    case "drover.mcp_tools_listed":
       return state;
     default:
       return unreachable(draft);

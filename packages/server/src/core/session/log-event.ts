@@ -12,6 +12,7 @@ import type {
   UserToolResultParams,
 } from "@drover/api";
 import type { EgressRecord } from "../ports/hands.ts";
+import type { McpListing } from "../ports/mcp-servers.ts";
 import type { ModelBlock, ModelOutcome, ModelUsage } from "../ports/model.ts";
 import type { SandboxFacts } from "../sandboxes/facts.ts";
 
@@ -54,6 +55,8 @@ export interface ResultOrigin {
   readonly hand_id?: string;
   /** What the call used beside tokens; absent if nothing. */
   readonly used?: WebUse;
+  /** Set if its server said that it has other tools now. */
+  readonly tools_changed?: true;
 }
 
 /** Requests to the web that were answered, and what they cost. */
@@ -82,6 +85,9 @@ export interface EventBodies {
   /** `run_by` is given for a call that the loop answers itself, and no hand runs. */
   "agent.tool_use": Entry<Shown<"agent.tool_use">, ModelOrigin & { readonly run_by?: "loop" }>;
   "agent.tool_result": Entry<Shown<"agent.tool_result">, ResultOrigin>;
+  /** `tool` is the name that the model knows it by. */
+  "agent.mcp_tool_use": Entry<Shown<"agent.mcp_tool_use">, ModelOrigin & { readonly tool: string }>;
+  "agent.mcp_tool_result": Entry<Shown<"agent.mcp_tool_result">, ResultOrigin>;
   "agent.custom_tool_use": Entry<Shown<"agent.custom_tool_use">, ModelOrigin>;
   /** `hour_price`: picodollars for an hour of the run that begins, as decimal text. */
   "session.status_running": Entry<Empty, { readonly hour_price?: string }>;
@@ -103,6 +109,8 @@ export interface EventBodies {
   "drover.response_held": Entry<Empty, HeldResponse>;
   /** What was judged of a response's calls, directly before its events. */
   "drover.calls_judged": Entry<Empty, JudgedCalls>;
+  /** What the session's MCP servers have: what is offered of it from here on, in whatever process. */
+  "drover.mcp_tools_listed": Entry<Empty, McpListing>;
   /** Journalled before a call is sent: where it runs, so that it is never sent twice. */
   "drover.call_started": Entry<
     Empty,

@@ -41,15 +41,38 @@ const RequestEnd = z.looseObject({
 
 const Time = z.iso.datetime({ precision: 3 });
 
+const Result = z.looseObject({
+  reason: z.string(),
+  used: z
+    .looseObject({ web_search_requests: Count, web_fetch_requests: Count, cost: Picodollars })
+    .optional(),
+  tools_changed: z.literal(true).optional(),
+});
+
 const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
   "agent.message": Origin,
   "agent.thinking": Origin,
   "agent.tool_use": Origin.extend({ run_by: z.literal("loop").optional() }),
-  "agent.tool_result": z.looseObject({
-    reason: z.string(),
-    used: z
-      .looseObject({ web_search_requests: Count, web_fetch_requests: Count, cost: Picodollars })
-      .optional(),
+  "agent.tool_result": Result,
+  "agent.mcp_tool_use": Origin.extend({ tool: z.string() }),
+  "agent.mcp_tool_result": Result,
+  "drover.mcp_tools_listed": z.looseObject({
+    servers: z.array(
+      z.looseObject({
+        name: z.string(),
+        tools: z.array(
+          z.looseObject({
+            name: z.string(),
+            description: z.string(),
+            input_schema: z.looseObject({ type: z.literal("object") }),
+          }),
+        ),
+        error: z
+          .looseObject({ type: z.enum(["connection", "authentication"]), message: z.string() })
+          .optional(),
+      }),
+    ),
+    egress: z.array(EgressDecision).optional(),
   }),
   "agent.thread_context_compacted": z.looseObject({
     summary: z.array(Block),

@@ -58,6 +58,19 @@ export interface ThreadState {
    */
   readonly hold: "held" | "released" | null;
   readonly context: ContextState;
+  /** What is known of its MCP servers; null before they were asked. */
+  readonly mcp: ListedTools | null;
+}
+
+export interface ListedTools {
+  /** Of the newest `drover.mcp_tools_listed`. */
+  readonly seq: number;
+  /** About how many tokens the definitions of all listed tools are. */
+  readonly tokens: number;
+  /** True if some server could not be asked: then all are asked again with the next turn. */
+  readonly hasFailed: boolean;
+  /** True if the servers are to be asked again before the next model request. */
+  readonly isStale: boolean;
 }
 
 export interface OpenRequest {
@@ -73,11 +86,12 @@ export interface OpenRequest {
 }
 
 export interface OpenCall {
-  /** Id of the `agent.tool_use` or `agent.custom_tool_use`. */
+  /** Id of the `agent.tool_use`, `agent.mcp_tool_use` or `agent.custom_tool_use`. */
   readonly id: string;
+  /** As the model calls it. */
   readonly name: string;
-  /** Who runs it: the hands, the client, or the loop itself, from the log. */
-  readonly kind: "hands" | "client" | "loop";
+  /** Who runs it: the hands, by themselves or by an MCP server, the client, or the loop itself, from the log. */
+  readonly kind: "hands" | "mcp" | "client" | "loop";
   /**
    * What its policy said: run it, ask the user, or refuse it. `unavailable` is the refusal of a tool
    * that the agent does not have, before any policy applied. A call of the client's has no policy.
@@ -100,7 +114,7 @@ export interface Ending {
 }
 
 /** Version of `fold` and of this shape; a checkpoint of another version is not used. */
-export const FOLD_VERSION = 7;
+export const FOLD_VERSION = 8;
 
 export const IDLE_THREAD: ThreadState = {
   status: "idle",
@@ -117,6 +131,7 @@ export const IDLE_THREAD: ThreadState = {
   account: EMPTY_ACCOUNT,
   hold: null,
   context: NEW_CONTEXT,
+  mcp: null,
 };
 
 export const NEW_SESSION: SessionState = {

@@ -7,11 +7,14 @@ const FOREIGN: ReadonlySet<string> = new Set([
   "content",
   "error",
   "input",
+  "mcp_server_name",
   "message",
   "metadata",
+  "servers",
   "summary",
   "system",
   "title",
+  "tool",
 ]);
 
 /** What is said of other sessions. */

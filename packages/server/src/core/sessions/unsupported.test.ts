@@ -46,16 +46,6 @@ function cloud(config: object): EnvironmentConfig {
 describe("what cannot be honoured is named", () => {
   test.each<[string, Parameters<typeof parts>[0], string[]]>([
     [
-      "an MCP toolset",
-      {
-        agent: {
-          tools: [{ type: "mcp_toolset", mcp_server_name: "s" }],
-          mcp_servers: [{ type: "url", name: "s", url: "https://h" }],
-        },
-      },
-      ["agent.tools.0 (mcp_toolset for s)"],
-    ],
-    [
       "delegation",
       { agent: { multiagent: { type: "multiagent_20261001" } } },
       ["agent.multiagent of type multiagent_20261001"],
@@ -119,6 +109,15 @@ describe("what is harmless runs", () => {
     [
       "a judge before every tool",
       { agent: toolset({ default_config: { permission_policy: { type: "auto" } } }) },
+    ],
+    [
+      "an MCP toolset",
+      {
+        agent: {
+          tools: [{ type: "mcp_toolset", mcp_server_name: "s" }],
+          mcp_servers: [{ type: "url", name: "s", url: "https://h" }],
+        },
+      },
     ],
     [
       "a custom tool",

@@ -1,4 +1,4 @@
-import type { EnvironmentConfig, SessionAgent, SessionCreateParams, Tool } from "@drover/api";
+import type { EnvironmentConfig, SessionAgent, SessionCreateParams } from "@drover/api";
 import { delegates, type EffectiveAgent } from "../agents/session-agent.ts";
 
 /**
@@ -21,18 +21,12 @@ export function unsupportedParts(
 /** The agent's own part, also for changes to a session's agent. */
 export function unsupportedAgentParts(agent: EffectiveAgent | SessionAgent): string[] {
   return [
-    ...agent.tools.flatMap(unsupportedToolParts),
     ...(delegates(agent.multiagent) ? [`agent.multiagent of type ${agent.multiagent?.type}`] : []),
     ...(agent.model.inference_geo === undefined ? [] : ["agent.model.inference_geo"]),
     ...(agent.execution_identity.type === "service_account"
       ? []
       : [`agent.execution_identity of type ${agent.execution_identity.type}`]),
   ];
-}
-
-function unsupportedToolParts(tool: Tool, index: number): string[] {
-  if (tool.type !== "mcp_toolset") return [];
-  return [`agent.tools.${index} (mcp_toolset for ${tool.mcp_server_name})`];
 }
 
 function unsupportedEnvironmentParts(environment: EnvironmentConfig): string[] {

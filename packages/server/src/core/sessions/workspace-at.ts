@@ -1,5 +1,7 @@
 import { ConflictError } from "../errors.ts";
+import { calledTool, isToolUse } from "../session/called-tool.ts";
 import type { LogEvent } from "../session/log-event.ts";
+import { isMcpToolName } from "../tools/mcp-names.ts";
 import { isWebTool } from "../tools/web-tools.ts";
 
 /** What is known of the files of a session's sandbox at some place of its log. */
@@ -19,7 +21,7 @@ const EMPTY_WORKSPACE_NOTE =
 
 /** True for a call that is carried out in the sandbox, and may change what is there. */
 export function isSandboxTool(name: string): boolean {
-  return !isWebTool(name);
+  return !isWebTool(name) && !isMcpToolName(name);
 }
 
 /** What a log says of the workspace, and the calls in it that have nothing to do with it. */
@@ -32,7 +34,7 @@ export const UNTOUCHED: WorkspaceTrace = { at: { type: "untouched" }, otherCalls
 
 /** The same one event later. */
 export function traceAfter(before: WorkspaceTrace, event: LogEvent): WorkspaceTrace {
-  if (event.type === "agent.tool_use" && !isSandboxTool(event.public.name)) {
+  if (isToolUse(event) && !isSandboxTool(calledTool(event))) {
     return { ...before, otherCalls: new Set([...before.otherCalls, event.id]) };
   }
   if (event.type !== "drover.call_started") return before;

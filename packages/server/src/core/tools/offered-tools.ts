@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ModelTool } from "../ports/model.ts";
 import { BUILTIN_TOOLS } from "./builtin-tools.ts";
+import { ToolSetting } from "./tool-setting.ts";
 import { type WebTool, webTool } from "./web-settings.ts";
 
 /** Who decides whether a call may run: nobody, the user, or a judge. */
@@ -14,24 +15,18 @@ export type OfferedTool =
       readonly definition: ModelTool;
       /** Of a tool that runs outside of the sandbox. */
       readonly web?: WebTool;
+      /** Of a tool that an MCP server runs: the two names that its own is made from. */
+      readonly mcp?: { readonly server: string; readonly tool: string };
     }
   | { readonly runBy: "client"; readonly definition: ModelTool }
   /** Answered from the log by the loop itself, which needs nobody's leave. */
   | { readonly runBy: "loop"; readonly definition: ModelTool };
 
-const Setting = z.object({
-  enabled: z.boolean(),
-  // A policy that this version does not know is not the one that allows without asking.
-  permission_policy: z.object({
-    type: z.enum(["always_allow", "always_ask", "auto"]).catch("always_ask"),
-  }),
-});
-
 /** The resolved form of `agent_toolset_20260401`, as far as it decides what is offered. */
 const Toolset = z.object({
   type: z.literal("agent_toolset_20260401"),
-  default_config: Setting,
-  configs: z.array(z.looseObject({ ...Setting.shape, name: z.string() })),
+  default_config: ToolSetting,
+  configs: z.array(z.looseObject({ ...ToolSetting.shape, name: z.string() })),
 });
 
 const CustomTool = z.object({
@@ -44,8 +39,8 @@ const CustomTool = z.object({
 const AnyTool = z.discriminatedUnion("type", [Toolset, CustomTool]);
 
 /**
- * The tools that a model is offered for an agent's resolved `tools`, in their order. What is disabled
- * or not built is left out, and what is not offered is not run.
+ * The tools that a model is offered for an agent's resolved `tools`, in their order, but for those of MCP
+ * servers. What is disabled is left out, and what is not offered is not run.
  */
 export function offeredTools(tools: readonly unknown[]): readonly OfferedTool[] {
   return tools.flatMap((tool) => {

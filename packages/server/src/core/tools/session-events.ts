@@ -22,6 +22,8 @@ export const CONVERSATION_TYPES = [
   "agent.message",
   "agent.tool_use",
   "agent.tool_result",
+  "agent.mcp_tool_use",
+  "agent.mcp_tool_result",
   "agent.custom_tool_use",
   "agent.thread_context_compacted",
   "session.error",

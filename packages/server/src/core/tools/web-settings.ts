@@ -18,12 +18,11 @@ export interface WebSearchSettings extends DomainLists {
   readonly user_location: UserLocation | null;
 }
 
-/** What an agent says of a tool that goes with each call of it: the hands know no agents. */
-export type ToolSettings = WebFetchSettings | WebSearchSettings;
+export type WebSettings = WebFetchSettings | WebSearchSettings;
 
 /** The same with what is decided before a call is sent. */
 export interface WebTool {
-  readonly settings: ToolSettings;
+  readonly settings: WebSettings;
   /** Where the URLs may come from that are fetched; null for anywhere. */
   readonly urlSources: UrlSources | null;
 }

@@ -13,6 +13,13 @@ import {
   type TakeOutputs,
 } from "../../core/ports/hands.ts";
 import type {
+  McpListing,
+  McpListRequest,
+  McpServerAddress,
+  McpServerListed,
+  McpServers,
+} from "../../core/ports/mcp-servers.ts";
+import type {
   MemoryCopies,
   MemoryOffer,
   MemoryOfferOutcome,
@@ -30,6 +37,7 @@ export type MemoryToolAnswer =
       readonly is_error?: boolean;
       readonly egress?: readonly EgressRecord[];
       readonly memory?: MemoryReport;
+      readonly tools_changed?: true;
     };
 
 /**
@@ -60,7 +68,14 @@ export interface MemoryHandsOptions {
   readonly installation?: string;
   /** By name; `"*"` takes the names that have none of their own. */
   readonly tools: Readonly<Record<string, MemoryTool>>;
+  /** What an MCP server has when it is asked; there is none at any address unless given. */
+  readonly mcp?: MemoryMcpServer;
 }
+
+export type MemoryMcpServer = (
+  server: McpServerAddress,
+  signal: AbortSignal,
+) => Omit<McpServerListed, "name"> | Promise<Omit<McpServerListed, "name">>;
 
 interface Life {
   readonly journal: CallJournal;
@@ -74,8 +89,9 @@ interface Life {
  * the contract suite of `Hands`. The journal is the real one; there is no process, no sandbox and no
  * socket. Several brains may share one instance, as several servers share one hands process.
  */
-export class MemoryHands implements Hands, MemoryCopies {
+export class MemoryHands implements Hands, MemoryCopies, McpServers {
   readonly #tools: Readonly<Record<string, MemoryTool>>;
+  readonly #mcp: MemoryMcpServer;
   readonly #executions: Execution[] = [];
   readonly #settled: string[] = [];
   readonly #disposed: string[] = [];
@@ -91,6 +107,7 @@ export class MemoryHands implements Hands, MemoryCopies {
 
   constructor(options: MemoryHandsOptions) {
     this.#tools = options.tools;
+    this.#mcp = options.mcp ?? (() => UNREACHABLE);
     this.#installation = options.installation ?? "inst_memory_1";
   }
 
@@ -199,6 +216,15 @@ export class MemoryHands implements Hands, MemoryCopies {
     return { type: "taken", missing: [] };
   }
 
+  async listTools({ servers }: McpListRequest, signal: AbortSignal): Promise<McpListing> {
+    const isAlive = this.#alive() !== undefined;
+    const listed = servers.map(async (server) => {
+      const asked = Promise.resolve(isAlive ? this.#mcp(server, signal) : UNREACHABLE);
+      return { name: server.name, ...((await unlessAborted(asked, signal)) ?? UNREACHABLE) };
+    });
+    return { servers: await Promise.all(listed) };
+  }
+
   async dispose(handId: string): Promise<boolean> {
     const life = this.#alive();
     if (!life) return false;
@@ -237,15 +263,16 @@ export class MemoryHands implements Hands, MemoryCopies {
       if (files.is_ahead) return { type: "files_gone" };
       this.#lines.set(handId, files.line);
     }
-    const tool = this.#tools[call.name] ?? this.#tools["*"];
+    const tool = this.#tools[nameOf(call)] ?? this.#tools["*"];
     if (!tool) return result([text(`there is no tool ${call.name}`)], true);
     try {
       const answer = await tool(call, signal, (output) => this.#leave(life, call.handId, output));
       if (typeof answer === "string") return result([text(answer)], false);
       const outcome = result(answer.content, answer.is_error ?? false);
-      const { egress, memory } = answer;
+      const { egress, memory, tools_changed } = answer;
       return {
         ...outcome,
+        ...(tools_changed !== undefined && { tools_changed }),
         ...(egress !== undefined && { egress }),
         ...(memory !== undefined && { memory }),
       };
@@ -296,6 +323,16 @@ export class MemoryHands implements Hands, MemoryCopies {
       ? { type: "lost", message: LOST_MESSAGE }
       : { type: "out_of_reach", message: OUT_OF_REACH_MESSAGE };
   }
+}
+
+const UNREACHABLE: Omit<McpServerListed, "name"> = {
+  tools: [],
+  error: { type: "connection", message: "there is no server" },
+};
+
+/** Of an MCP tool `server/tool`, as the two call each other. */
+function nameOf({ name, settings }: HandCall): string {
+  return settings?.type === "mcp" ? `${settings.server.name}/${settings.tool}` : name;
 }
 
 const LOST_MESSAGE =

@@ -1,6 +1,7 @@
 import type { CheckpointOutcome } from "../../core/ports/checkpoints.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
 import type { HandOfSession, OutputFile, Recovered } from "../../core/ports/hands.ts";
+import type { McpListing, McpListRequest } from "../../core/ports/mcp-servers.ts";
 import type { MemoryOffer, MemoryOfferOutcome } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
@@ -15,6 +16,7 @@ import {
   OutputsAnswer,
   Refusal,
   ReportsAnswer,
+  ToolsAnswer,
 } from "./messages.ts";
 import { givenUp, isUnreachable, messageOf } from "./unreachable.ts";
 
@@ -24,6 +26,8 @@ const COLLECT_MS = 2 * 60_000;
 const OFFER_MS = 2 * 60_000;
 /** A little more than the hands take for it. */
 const CHECKPOINT_MS = 5 * 60_000;
+/** A little more than the hands take for it. */
+const LIST_MS = 60_000;
 const NOTHING: Recovered = { outputs: [] };
 
 /** Asks the hands for what belongs to a hand and not to one of its calls. See the ports that `LocalHands` implements. */
@@ -145,6 +149,23 @@ export class HandClient {
     }
   }
 
+  async listTools(request: McpListRequest, signal: AbortSignal): Promise<McpListing> {
+    try {
+      const stop = this.#stop(signal);
+      const connection = await unlessAborted(this.#finder.find(), stop, givenUp);
+      const { status, body } = await connection.send(
+        { method: "POST", path: "/v1/mcp/tools", body: request, silenceMs: LIST_MS },
+        stop,
+      );
+      if (status === 200) return ToolsAnswer.parse(body);
+      const message = Refusal.safeParse(body).data?.message ?? `status ${status} of the hands`;
+      return unlisted(request, message);
+    } catch (error) {
+      if (isUnreachable(error)) return unlisted(request, messageOf(error));
+      throw error;
+    }
+  }
+
   async reports(): Promise<readonly HandReport[]> {
     try {
       const connection = await this.#finder.findRunning();
@@ -172,4 +193,12 @@ export class HandClient {
   #stop(signal: AbortSignal): AbortSignal {
     return AbortSignal.any([signal, this.#closed]);
   }
+}
+
+function unlisted({ servers }: McpListRequest, message: string): McpListing {
+  const error = {
+    type: "connection",
+    message: `It could not be asked: ${message.replace(/\.$/, "")}.`,
+  } as const;
+  return { servers: servers.map(({ name }) => ({ name, tools: [], error })) };
 }

@@ -19,6 +19,7 @@ import type {
   Recovered,
   TakeOutputs,
 } from "../../core/ports/hands.ts";
+import type { McpListing, McpListRequest, McpServers } from "../../core/ports/mcp-servers.ts";
 import type {
   MemoryCopies,
   MemoryOffer,
@@ -64,7 +65,8 @@ export class LocalHands
     MemoryCopies,
     KeptFiles,
     CredentialQuestions,
-    CredentialTrials
+    CredentialTrials,
+    McpServers
 {
   readonly #clock: Clock;
   readonly #finder: HandsFinder;
@@ -126,6 +128,10 @@ export class LocalHands
 
   offer(offer: MemoryOffer, signal: AbortSignal): Promise<MemoryOfferOutcome> {
     return this.#hand.offer(offer, signal);
+  }
+
+  listTools(request: McpListRequest, signal: AbortSignal): Promise<McpListing> {
+    return this.#hand.listTools(request, signal);
   }
 
   reports(): Promise<readonly HandReport[]> {

@@ -5,6 +5,7 @@ import type { CredentialAnswer, SealedOAuth } from "../../core/ports/credential-
 import type { TrialOutcome } from "../../core/ports/credential-trials.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
 import type { HandCall, HandOfSession, OutputFile, Recovered } from "../../core/ports/hands.ts";
+import type { McpListing, McpListRequest } from "../../core/ports/mcp-servers.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
@@ -35,6 +36,7 @@ import {
   OUTPUT_BYTES_MAX,
   PROTOCOL_HEADER,
   REPORTS_MAX,
+  ToolsMessage,
   WAIT_MS_MAX,
 } from "./messages.ts";
 
@@ -66,6 +68,8 @@ export interface HandsService {
     handId: string,
     offer: Omit<MemoryOffer, "handId" | "handsBoot">,
   ): Promise<readonly string[]>;
+  /** Never rejects; ends soon when the signal is aborted. */
+  listTools(request: McpListRequest, signal: AbortSignal): Promise<McpListing>;
   /** What was kept of idle hands and is not acknowledged yet. */
   reports(): readonly HandReport[];
   acknowledge(handId: string, takenAt: string): Promise<void>;
@@ -126,6 +130,7 @@ export class HandsServer {
     ["GET", /^\/v1\/questions$/, (request, url) => this.#questions(request, url)],
     ["POST", /^\/v1\/questions\/([^/]+)$/, (request, _url, id) => this.#hear(request, id)],
     ["POST", /^\/v1\/credentials\/try$/, (request) => this.#tryCredential(request)],
+    ["POST", /^\/v1\/mcp\/tools$/, (request) => this.#listTools(request)],
     ["POST", /^\/v1\/stop$/, () => this.#stop()],
   ];
 
@@ -296,6 +301,12 @@ export class HandsServer {
   async #settleOutputs(url: URL, handId: string): Promise<Answer> {
     await this.#service.settleOutputs(handId, numberOf(url, "to"));
     return { status: 204 };
+  }
+
+  async #listTools(request: IncomingMessage): Promise<Answer> {
+    const message = ToolsMessage.safeParse(await readJson(request));
+    if (!message.success) return refuse(400, "invalid", message.error.message);
+    return ok(await whileThere(request, (signal) => this.#service.listTools(message.data, signal)));
   }
 
   #reports(): Answer {

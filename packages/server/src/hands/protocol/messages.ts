@@ -21,6 +21,7 @@ import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
  * | `PUT /v1/hands/{hand_id}/memory`, a `MemoryMessage` | `MemoryAnswer` |
  * | `DELETE /v1/hands/{hand_id}` | 204 when its sandbox and workspace are gone |
  * | `POST /v1/hands/{hand_id}/checkpoint`, a `CheckpointMessage` | `CheckpointAnswer` |
+ * | `POST /v1/mcp/tools`, a `ToolsMessage` | `ToolsAnswer`: what MCP servers have |
  * | `GET /v1/reports` | `ReportsAnswer`: what was kept of idle hands, until it is acknowledged |
  * | `POST /v1/reports/{hand_id}/acknowledge`, an `AcknowledgeMessage` | 204: it is committed |
  * | `GET /v1/questions?wait_ms=` | `QuestionsAnswer`: what hands ask of servers, as soon as there is something |
@@ -48,6 +49,7 @@ export const EGRESS_RECORDS_MAX = 256;
 export const MEMORY_CHANGES_MAX = 4_000;
 
 const Id = z.string().min(1).max(256);
+const Grant = z.string().min(1).max(1_024);
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Size = z.int().nonnegative();
 const MountPath = z.string().min(1).max(4_096);
@@ -143,6 +145,45 @@ export const ReportsAnswer = z.strictObject({ reports: z.array(ReportMessage) })
 export const REPORTS_MAX = 100;
 export const AcknowledgeMessage = z.strictObject({ taken_at: z.string().max(64) });
 
+/** Characters of the name that an MCP server gives a tool. */
+export const TOOL_NAME_MAX = 1_024;
+
+const McpServerMessage = z.strictObject({
+  name: z.string().min(1).max(255),
+  url: z.string().min(1).max(4_096),
+});
+
+/** See `McpListRequest`. */
+export const ToolsMessage = z.strictObject({
+  workspaceId: Id,
+  sessionId: Id,
+  handId: Id,
+  network: RecipeMessage.shape.network,
+  servers: z.array(McpServerMessage).max(64),
+  grant: Grant.exactOptional(),
+});
+
+/** See `McpListing`. */
+export const ToolsAnswer = z.strictObject({
+  servers: z.array(
+    z.strictObject({
+      name: z.string(),
+      tools: z.array(
+        z.strictObject({
+          name: z.string().min(1).max(TOOL_NAME_MAX),
+          description: z.string(),
+          input_schema: z.looseObject({ type: z.literal("object") }),
+        }),
+      ),
+      left_out: z.array(z.strictObject({ name: z.string(), reason: z.string() })).exactOptional(),
+      error: z
+        .strictObject({ type: z.enum(["connection", "authentication"]), message: z.string() })
+        .exactOptional(),
+    }),
+  ),
+  egress: z.array(EgressMessage).max(EGRESS_RECORDS_MAX).exactOptional(),
+});
+
 const Domains = z.array(z.string().max(1_024)).max(64).exactOptional();
 const Lists = { allowed_domains: Domains, blocked_domains: Domains };
 
@@ -156,6 +197,11 @@ const SettingsMessage = z.discriminatedUnion("type", [
     type: z.literal("web_search"),
     user_location: UserLocation.nullable(),
     ...Lists,
+  }),
+  z.strictObject({
+    type: z.literal("mcp"),
+    server: McpServerMessage,
+    tool: z.string().min(1).max(TOOL_NAME_MAX),
   }),
 ]);
 
@@ -206,7 +252,7 @@ export const CallMessage = z.strictObject({
   recipe: RecipeMessage,
   repositories: z.array(RepositoryMessage).max(REPOSITORIES_MAX).exactOptional(),
   files: FilesMessage.exactOptional(),
-  grant: z.string().min(1).max(1_024).exactOptional(),
+  grant: Grant.exactOptional(),
 });
 
 export const CancelMessage = z.strictObject({ sessionId: Id, epoch: z.int().nonnegative() });
@@ -283,6 +329,7 @@ export const OutcomeMessage = z.discriminatedUnion("type", [
     sandbox: FactsMessage.exactOptional(),
     memory: MemoryReportMessage.exactOptional(),
     repositories: z.array(RepositoryProblemMessage).max(REPOSITORIES_MAX).exactOptional(),
+    tools_changed: z.literal(true).exactOptional(),
     cancelled: z.boolean(),
   }),
   z.strictObject({ type: z.literal("lost"), message: z.string() }),

@@ -258,6 +258,8 @@ function neverRun(): never {
   throw new Error("no tool of a sandbox is called");
 }
 
+const NO_SERVER: RunOutside = async () => ({ content: [], is_error: true });
+
 function open(runTool: RunTool, outsideRun?: RunOutside) {
   const outside = new Map(outsideRun && [["web_search", outsideRun]]);
   const provider = new ScriptedProvider();
@@ -289,6 +291,7 @@ function open(runTool: RunTool, outsideRun?: RunOutside) {
   const left = new LeftBehind({ keeper, notes, collector, clock, report, collectMs });
   const runner = new CallRunner({
     ...{ keeper, notes, left, watch, runTool, outside, clock, report },
+    mcp: outsideRun ?? NO_SERVER,
     limits: LIMITS,
   });
   return {

@@ -7,6 +7,7 @@ import {
   SandboxUnavailableError,
 } from "../../core/ports/sandbox.ts";
 import type { CredentialSource } from "../../core/ports/session-credentials.ts";
+import { isMcpToolName } from "../../core/tools/mcp-names.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { HandNotes } from "../checkpoints/hand-notes.ts";
@@ -43,6 +44,8 @@ export interface CallRunnerOptions {
   readonly memory?: Pick<HandMemories, "refresh"> | undefined;
   /** By name, the tools for which no sandbox is made. */
   readonly outside: ReadonlyMap<string, RunOutside>;
+  /** Runs the tools of MCP servers. */
+  readonly mcp: RunOutside;
   readonly clock: Clock;
   readonly report: Report;
   readonly limits: CallLimits;
@@ -81,7 +84,7 @@ export class CallRunner {
     try {
       return await this.#run(record, deadline);
     } catch (error) {
-      const isOutside = this.#options.outside.has(record.call.name);
+      const isOutside = this.#outside(record.call.name) !== undefined;
       if (record.cancelSignal.aborted) {
         return cancelled(`The call was cancelled${isOutside ? "" : " before it began"}.`);
       }
@@ -100,7 +103,7 @@ export class CallRunner {
   async #run(record: CallRecord, deadline: Deadline): Promise<CallOutcome> {
     const { call } = record;
     const stop = AbortSignal.any([record.cancelSignal, deadline.signal]);
-    const outside = this.#options.outside.get(call.name);
+    const outside = this.#outside(call.name);
     if (outside !== undefined) return await this.#runOutside(outside, record, stop);
     const request = await this.#arrive(call);
     if (request === undefined) return { type: "files_gone" };
@@ -137,6 +140,10 @@ export class CallRunner {
     }
   }
 
+  #outside(name: string): RunOutside | undefined {
+    return isMcpToolName(name) ? this.#options.mcp : this.#options.outside.get(name);
+  }
+
   #secretsOf({ workspaceId, sessionId, grant }: HandCall): Pick<ProvisionRequest, "secrets"> {
     const { credentials } = this.#options;
     if (credentials === undefined || grant === undefined) return {};
@@ -162,7 +169,12 @@ export class CallRunner {
       () => new Error("the call was ended"),
     );
     failPoint("hands.call.after_exec");
-    return result(answer.content, answer.is_error, false);
+    const { egress, tools_changed } = answer;
+    return {
+      ...result(answer.content, answer.is_error, false),
+      ...(egress !== undefined && { egress }),
+      ...(tools_changed !== undefined && { tools_changed }),
+    };
   }
 
   async #exec(lease: SandboxLease, record: CallRecord, stop: AbortSignal): Promise<Ending> {

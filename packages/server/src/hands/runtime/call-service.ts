@@ -5,6 +5,7 @@ import type { CredentialAnswer, SealedOAuth } from "../../core/ports/credential-
 import type { TrialOutcome } from "../../core/ports/credential-trials.ts";
 import type { HandReport } from "../../core/ports/hand-records.ts";
 import type { HandCall, HandOfSession, OutputFile, Recovered } from "../../core/ports/hands.ts";
+import type { McpListing, McpListRequest } from "../../core/ports/mcp-servers.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
 import { failPoint } from "../../lib/fail-point.ts";
@@ -15,6 +16,7 @@ import { CheckpointError, takeCheckpoint } from "../checkpoints/take-checkpoint.
 import type { QuestionBox, WaitingQuestion } from "../credentials/question-box.ts";
 import type { Admission, CallJournal } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
+import type { McpClients } from "../mcp/mcp-clients.ts";
 import type { HandMemories } from "../memory/hand-memories.ts";
 import type { CommittedOutputs } from "../outputs/committed-outputs.ts";
 import type { OutputCollector } from "../outputs/output-collector.ts";
@@ -44,6 +46,7 @@ export interface CallServiceOptions {
   readonly committed: Pick<CommittedOutputs, "dispose">;
   readonly blobs: Pick<Blobs, "put">;
   readonly memory: Pick<HandMemories, "offer" | "forget">;
+  readonly mcp: Pick<McpClients, "listTools" | "closeHand">;
   readonly clock: Clock;
   readonly report: Report;
   readonly questions: Pick<QuestionBox, "take" | "answer">;
@@ -150,6 +153,7 @@ export class CallService implements HandsService {
     for (const record of calls) record.requestCancel();
     await Promise.all(calls.map((record) => record.ended));
     failPoint("hands.dispose.before_close");
+    this.#options.mcp.closeHand(handId);
     // First, so that nobody begins to keep what is being deleted, and makes a folder for that.
     notes.forget(handId);
     await this.#options.onDispose?.(handId);
@@ -193,6 +197,10 @@ export class CallService implements HandsService {
       const message = error instanceof Error ? error.message : String(error);
       return { type: "unavailable", message };
     }
+  }
+
+  async listTools(request: McpListRequest, signal: AbortSignal): Promise<McpListing> {
+    return await this.#options.mcp.listTools(request, signal);
   }
 
   reports(): readonly HandReport[] {

@@ -121,7 +121,8 @@ async function runWithLock(options: HandsLifeOptions, lock: FileLock): Promise<v
   }
 }
 
-function look({ keeper, checkpoints, keeping }: HandsParts): void {
+function look({ keeper, mcp, checkpoints, keeping }: HandsParts): void {
+  mcp.closeIdle();
   keeper.closeIdle();
   if (process.availableMemory() < keeping.freeMemoryBytesMin) keeper.closeOldest();
   keeper.fillSpares();
@@ -167,11 +168,12 @@ async function end(
 }
 
 async function endOrderly(
-  { service, keeper, checkpoints }: HandsParts,
+  { service, mcp, keeper, checkpoints }: HandsParts,
   server: HandsServer,
 ): Promise<void> {
   await server.close();
   await service.endCalls();
+  await mcp.close();
   await keeper.closeAll();
   await checkpoints.rest();
 }

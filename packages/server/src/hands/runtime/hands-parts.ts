@@ -13,7 +13,10 @@ import {
 import { CheckpointOutbox } from "../checkpoints/checkpoint-outbox.ts";
 import { HandNotes } from "../checkpoints/hand-notes.ts";
 import { QuestionBox } from "../credentials/question-box.ts";
+import { connectDirectly } from "../egress/dial.ts";
 import { CallJournal } from "../journal/call-journal.ts";
+import { McpClients } from "../mcp/mcp-clients.ts";
+import type { WayOptions } from "../mcp/server-connection.ts";
 import { HandMemories } from "../memory/hand-memories.ts";
 import { CommittedOutputs, type LineOf } from "../outputs/committed-outputs.ts";
 import { OutputCollector } from "../outputs/output-collector.ts";
@@ -41,6 +44,8 @@ export interface HandsAdapters {
   readonly runTool: RunTool;
   /** By name, the tools for which no sandbox is made; none unless given. */
   readonly outside?: ReadonlyMap<string, RunOutside>;
+  /** How MCP servers are reached; unless given, none is. */
+  readonly mcp?: WayOptions;
   /** How repositories are cloned; unless given, none is. */
   readonly repositories?: Pick<RepositoryKeeperOptions, "upstream" | "secretBox">;
   /** What sessions may use of their vaults; unless given, nothing. */
@@ -70,6 +75,7 @@ export interface HandsPartsOptions {
 /** All that a hands process is made of, but for how it is found. */
 export interface HandsParts {
   readonly service: CallService;
+  readonly mcp: Pick<McpClients, "closeIdle" | "close">;
   readonly keeper: SandboxKeeper;
   readonly checkpoints: CheckpointKeeper;
   readonly keeping: Keeping;
@@ -120,12 +126,15 @@ export async function assembleHands(
     limits: { ...keeping, idleMs: times.sandboxIdleMs },
   });
   const { notes } = files;
+  const credentials = adapters.credentials?.source;
+  const mcp = new McpClients({ ...(adapters.mcp ?? NO_WAY), credentials, clock });
   const { collectMs } = times;
   const left = new LeftBehind({ keeper, notes, collector, memory, clock, report, collectMs });
   const runner = new CallRunner({
     ...{ keeper, notes, left, watch, memory, runTool, outside, clock, report },
     prepare: repositories?.prepare.bind(repositories),
-    credentials: adapters.credentials?.source,
+    credentials,
+    mcp: mcp.run.bind(mcp),
     limits: times,
   });
   const service = new CallService({
@@ -134,6 +143,7 @@ export async function assembleHands(
     ...outputs,
     blobs,
     memory,
+    mcp,
     clock,
     report,
     questions: adapters.credentials?.questions ?? new QuestionBox(clock),
@@ -141,8 +151,16 @@ export async function assembleHands(
     onStopRequest,
     onDispose: repositories?.dispose.bind(repositories),
   });
-  return { service, keeper, checkpoints: files.checkpoints, keeping };
+  return { service, mcp, keeper, checkpoints: files.checkpoints, keeping };
 }
+
+const NO_WAY: WayOptions = {
+  guard: {
+    destinations: async () => ({ type: "refused", message: "these hands reach no MCP servers" }),
+  },
+  connect: connectDirectly,
+  isPlainAllowed: () => false,
+};
 
 /** What has the sandboxes, spares among them. */
 function openKeeper(

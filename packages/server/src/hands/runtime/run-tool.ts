@@ -1,5 +1,5 @@
 import type { ResultBlock } from "@drover/api";
-import type { HandCall, RepositoryProblem } from "../../core/ports/hands.ts";
+import type { EgressRecord, HandCall, RepositoryProblem } from "../../core/ports/hands.ts";
 import type { Sandbox } from "../../core/ports/sandbox.ts";
 
 /** What a tool gave. */
@@ -23,10 +23,13 @@ export type RunTool = (
  * Carries out one call of a tool that needs no sandbox. Aborting the signal ends it soon, with
  * whatever answer.
  */
-export type RunOutside = (
-  call: Pick<HandCall, "name" | "input" | "settings">,
-  signal: AbortSignal,
-) => Promise<ToolAnswer>;
+export type RunOutside = (call: HandCall, signal: AbortSignal) => Promise<OutsideAnswer>;
+
+/** What such a tool gave, and what else there is to tell. */
+export interface OutsideAnswer extends ToolAnswer {
+  readonly egress?: readonly EgressRecord[];
+  readonly tools_changed?: true;
+}
 
 /**
  * Makes a sandbox ready for a call, and gives what could not be had. Rejects only when the signal is

@@ -258,11 +258,11 @@ describe("update", () => {
     [
       {
         agent: {
-          tools: [{ type: "mcp_toolset", mcp_server_name: "s" }],
+          tools: [{ type: "mcp_toolset", mcp_server_name: "another" }],
           mcp_servers: [{ type: "url", name: "s", url: "https://example.com/mcp" }],
         },
       },
-      501,
+      400,
     ],
     [{ environment_id: "env_1" }, 400],
   ])("refuses %j", async (update, status) => {

@@ -1,0 +1,26 @@
+import type { McpListing, McpServerListed } from "../ports/mcp-servers.ts";
+import type { EventDraft } from "../session/log-event.ts";
+import { type Drafting, draft, sessionError } from "./drafting.ts";
+
+/** What the session's servers have, and an error for each that could not be asked: the turn goes on without. */
+export function listedDrafts(drafting: Drafting, listing: McpListing): readonly EventDraft[] {
+  return [
+    draft(drafting, "drover.mcp_tools_listed", { public: {}, private: listing }),
+    ...listing.servers.flatMap((server) => serverErrors(drafting, server)),
+  ];
+}
+
+function serverErrors(drafting: Drafting, { name, error }: McpServerListed): EventDraft[] {
+  if (error === undefined) return [];
+  return [
+    sessionError(drafting, {
+      type:
+        error.type === "authentication"
+          ? "mcp_authentication_failed_error"
+          : "mcp_connection_failed_error",
+      mcp_server_name: name,
+      message: error.message,
+      retry_status: { type: "retrying" },
+    }),
+  ];
+}

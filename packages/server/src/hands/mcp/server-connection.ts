@@ -1,0 +1,87 @@
+import type { Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { readHost } from "../../core/egress/host.ts";
+import { judgeHost } from "../../core/egress/policy.ts";
+import type { DestinationGuard } from "../../core/ports/egress.ts";
+import type { SandboxNetwork } from "../../core/ports/hands.ts";
+import { type Connect, dial } from "../egress/dial.ts";
+import type { EgressLedger } from "../egress/egress-ledger.ts";
+import { notSent } from "./mcp-failure.ts";
+
+export interface WayOptions {
+  readonly guard: DestinationGuard;
+  readonly connect: Connect;
+  /** True of a host that may be spoken to without TLS at this address. */
+  readonly isPlainAllowed: (host: string, address: string) => boolean;
+  /** The certificates to trust instead of those that the system does, as PEM. */
+  readonly certificates?: string | undefined;
+}
+
+const CONNECT_MS = 10_000;
+
+/**
+ * Connects to a server as the session's sandbox may: by the session's own network, and only to addresses that may be
+ * dialled. What was decided is counted in the ledger. Rejects with `McpFailure`.
+ */
+export async function connectToServer(
+  url: URL,
+  { guard, connect, isPlainAllowed, certificates }: WayOptions,
+  { network, ledger }: { network: SandboxNetwork; ledger: EgressLedger },
+): Promise<Socket> {
+  const host = readHost(url.hostname);
+  const isSecure = url.protocol === "https:";
+  if (host === undefined || !(isSecure || url.protocol === "http:")) {
+    throw notSent(`${url.origin} is no address of a server`);
+  }
+  const port = Number(url.port) || (isSecure ? 443 : 80);
+  const refuse = (verdict: "refused" | "failed", reason: string) => {
+    ledger.count({ host: host.text, port, verdict, reason });
+    return notSent(`${host.text} cannot be reached: ${reason}`);
+  };
+  const judged = judgeHost(network, host);
+  if (judged.type === "refused") throw refuse("refused", judged.reason);
+  const dialled = await dial(host.text, port, { guard, connect, connectMs: CONNECT_MS });
+  if (dialled.type !== "connected") throw refuse(dialled.type, dialled.reason);
+  const { socket } = dialled;
+  if (!isSecure && !isPlainAllowed(host.text, socket.remoteAddress ?? "")) {
+    socket.destroy();
+    throw refuse("refused", "without TLS only servers that the operator named are spoken to");
+  }
+  const ended = ledger.connected(host.text, port, () => ({
+    up: socket.bytesWritten,
+    down: socket.bytesRead,
+  }));
+  socket.once("close", ended);
+  if (!isSecure) return socket;
+  return await secured(socket, host.type === "name" ? host.text : undefined, certificates).catch(
+    (error: Error) => {
+      throw notSent(`there is no safe connection to ${host.text}: ${error.message}`);
+    },
+  );
+}
+
+/** The certificate has to be the host's, and to be trusted. */
+async function secured(
+  socket: Socket,
+  servername: string | undefined,
+  certificates: string | undefined,
+): Promise<Socket> {
+  const safe = Promise.withResolvers<Socket>();
+  const tls = connectTls({
+    socket,
+    host: servername ?? socket.remoteAddress ?? "",
+    ...(servername !== undefined && { servername }),
+    ...(certificates !== undefined && { ca: certificates }),
+    ALPNProtocols: ["http/1.1"],
+    rejectUnauthorized: true,
+  });
+  tls.setTimeout(CONNECT_MS, () => tls.destroy(new Error("it does not answer")));
+  tls.once("secureConnect", () => safe.resolve(tls));
+  // Stays: an error that comes when nobody waits any more would end the process.
+  tls.on("error", safe.reject);
+  tls.once("close", () => safe.reject(new Error("it hung up")));
+  await safe.promise;
+  tls.setTimeout(0);
+  tls.removeAllListeners("timeout");
+  return tls;
+}
