@@ -70,6 +70,16 @@ export async function removeContainer(
   }
 }
 
+/** Resolves when the engine knows that the container does not run, or has none of the name. */
+export async function containerStopped(engine: EngineClient, container: string): Promise<void> {
+  const path = `/containers/${container}/wait?condition=not-running`;
+  try {
+    await engine.ask({ method: "POST", path });
+  } catch (error) {
+    if (!(error instanceof EngineRefusalError && error.status === 404)) throw error;
+  }
+}
+
 /** Ids of an installation's containers of one provider, but for the launches that are named. */
 export async function strayContainers(
   engine: EngineClient,

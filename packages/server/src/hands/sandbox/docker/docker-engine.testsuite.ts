@@ -10,6 +10,7 @@ import { testCrashes } from "../local/crash.testsuite.ts";
 import { testProbes } from "../local/escapes.testsuite.ts";
 import { testMemory } from "../local/memory.testsuite.ts";
 import { testSkills } from "../local/skills.testsuite.ts";
+import { testContainerEnds } from "./docker-ends.testsuite.ts";
 import { openEngineDiskWorld } from "./disk-world.testsuite.ts";
 import { testEngineDisks, testForeignDisk } from "./engine-disk.testsuite.ts";
 import { openDockerLimits } from "./limits-world.testsuite.ts";
@@ -41,6 +42,7 @@ export function testEngine(name: "docker" | "gvisor", title: string): void {
     if (name === "docker") {
       testOutput(title, () => openDockerWorld(engine, name));
       testRunaways(title, () => openDockerWorld(engine, name));
+      testContainerEnds(title, engine, (at) => openDockerWorld(at, name));
     }
     // The one with more that could be reached; without a network there is less.
     testProbes(title, () => openDockerWorld(engine, name), [{ type: "unrestricted" }]);

@@ -17,14 +17,27 @@ import { identify } from "../local/process-table.ts";
 import type { LaunchedSandbox } from "../local/sandbox-launcher.ts";
 import { AttachedOutput } from "./attached-output.ts";
 import { containerGroup } from "./container-group.ts";
-import { containerName, type Inspected, inspectContainer, removeContainer } from "./containers.ts";
+import {
+  containerName,
+  containerStopped,
+  type Inspected,
+  inspectContainer,
+  removeContainer,
+} from "./containers.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { enterNetwork } from "./enter-network.ts";
 import { explainRefusal } from "./explain-refusal.ts";
 
 const END_MS = 15_000;
+/** For the first process to end by itself alone. */
+const ALONE_MS = 2_000;
 /** For what is removed without delay where nothing is in the way. */
 const REMOVAL_MS = 2_000;
+/**
+ * For the engine to notice that a container has stopped, before it is told to remove it. Told earlier it kills what is
+ * dead, and the shim of containerd 1.6 may wait for that for ever, with the container and all that ask for it.
+ */
+const STOPPED_MS = 10_000;
 
 export interface ContainerLaunch {
   readonly engine: EngineClient;
@@ -217,13 +230,27 @@ export async function end(
   deadlineMs = END_MS,
 ): Promise<void> {
   const name = containerName(record.launch_id);
+  const remove = () => removeContainer(engine, name, deadlineMs);
   const isSeen = "pid" in record && process.getuid?.() === 0;
-  if (!isSeen) return await removeContainer(engine, name, deadlineMs);
-  await endRecorded(record, deadlineMs);
+  if (!isSeen) return await remove();
+  const gone = endRecorded(record, deadlineMs);
+  // One that was paused, by a user or by an engine that died at it, is ended by nothing but the engine.
+  const isGone = await within(gone, ALONE_MS).catch(() => false);
+  if (!isGone) remove().catch(() => onLeft(name));
+  await gone;
+  const removed = within(containerStopped(engine, name), STOPPED_MS)
+    .then(remove)
+    .catch(() => onLeft(name));
+  await within(removed, REMOVAL_MS);
+}
+
+/** Whether it has resolved by then. Rejects as it does. */
+async function within(done: Promise<unknown>, ms: number): Promise<boolean> {
   const over = new AbortController();
-  const removed = removeContainer(engine, name, deadlineMs)
-    .catch(() => onLeft(name))
-    .finally(() => over.abort());
-  const enough = sleep(REMOVAL_MS, undefined, { signal: over.signal }).catch(() => undefined);
-  await Promise.race([removed, enough]);
+  const late = sleep(ms, false, { signal: over.signal }).catch(() => false);
+  try {
+    return await Promise.race([done.then(() => true), late]);
+  } finally {
+    over.abort();
+  }
 }
