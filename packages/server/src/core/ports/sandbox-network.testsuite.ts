@@ -38,6 +38,8 @@ export function testNetworks(name: string, open: () => Promise<NetworkWorld>): v
     let world: NetworkWorld;
     let limited: Box;
     let unrestricted: Box;
+    /** Limited to what nobody may reach, by its own names. */
+    let misled: Box;
     beforeAll(async () => {
       world = await open();
       const { outside } = world;
@@ -47,15 +49,18 @@ export function testNetworks(name: string, open: () => Promise<NetworkWorld>): v
       outside.name("wild.test", [PUBLIC]);
       limited = await startOn(world.provider, { network: LIMITED });
       unrestricted = await startOn(world.provider, { network: { type: "unrestricted" } });
+      misled = await startOn(world.provider, { network: MISLED });
     });
     beforeEach(() => {
       world.outside.dialled.length = 0;
       limited.sandbox.takeEgress();
       unrestricted.sandbox.takeEgress();
+      misled.sandbox.takeEgress();
     });
     afterAll(async () => {
       await limited[Symbol.asyncDispose]();
       await unrestricted[Symbol.asyncDispose]();
+      await misled[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     });
     const python = async (box: Box, script: string): Promise<string> => {
@@ -97,16 +102,22 @@ export function testNetworks(name: string, open: () => Promise<NetworkWorld>): v
       );
     });
 
-    test("never leads to special addresses, in whatever notation, by whatever way", async () => {
-      const { outside } = world;
-      const places = [...SPECIAL, OWN];
-      for (const [index, address] of places.entries())
-        outside.name(`special${index}.test`, [address]);
-      outside.name("localhost", ["127.0.0.1", "::1"]);
-      outside.name("both.test", ["10.0.0.1", PUBLIC, "::1"]);
-      const reached = await python(
-        unrestricted,
-        `
+    test.each([
+      ["that is not restricted", () => unrestricted],
+      ["that is limited to names of them", () => limited],
+      ["that is limited to them", () => misled],
+    ])(
+      "%s never leads to special addresses, in whatever notation, by whatever way",
+      async (_, box) => {
+        const { outside } = world;
+        const places = [...SPECIAL, OWN];
+        for (const [index, address] of places.entries())
+          outside.name(`special${index}.wild.test`, [address]);
+        outside.name("localhost", ["127.0.0.1", "::1"]);
+        outside.name("both.wild.test", ["10.0.0.1", PUBLIC, "::1"]);
+        const reached = await python(
+          box(),
+          `
 def proxy(line):
     try:
         with socket.create_connection(("127.0.0.1", 3128), 10) as s:
@@ -118,22 +129,23 @@ def get(host, port=80):
     return proxy(f"GET http://{host}:{port}/ HTTP/1.0\\r\\n\\r\\n"), proxy(f"CONNECT {host}:{port} HTTP/1.1\\r\\n\\r\\n")
 out = {}
 for index, address in enumerate(${JSON.stringify(places)}):
-    out[address] = [reach(f"special{index}.test", 80), reach(address, 80)]
+    out[address] = [reach(f"special{index}.wild.test", 80), reach(address, 80)]
 for host in ${JSON.stringify(NOTATIONS)}:
     out[host] = list(get(host))
 print(json.dumps(out))
-print(reach("both.test", 80), get("both.test"))
+print(reach("both.wild.test", 80), get("both.wild.test"))
 `,
-      );
-      const [table = "", control] = reached.split("\n");
-      for (const [place, answers] of Object.entries<string[]>(JSON.parse(table))) {
-        const isDenied = answers.every((answer) => /^(?:40[03]|refused|none)$/.test(answer));
-        expect({ place, answers, isDenied }).toEqual({ place, answers, isDenied: true });
-      }
-      // Beside them: the same code reaches the one address of a name that may be dialled.
-      expect(control).toBe("reached ('200', '200')");
-      expect(new Set(outside.dialled)).toEqual(new Set([`${PUBLIC}:80`]));
-    });
+        );
+        const [table = "", control] = reached.split("\n");
+        for (const [place, answers] of Object.entries<string[]>(JSON.parse(table))) {
+          const isDenied = answers.every((answer) => /^(?:40[03]|refused|none)$/.test(answer));
+          expect({ place, answers, isDenied }).toEqual({ place, answers, isDenied: true });
+        }
+        // Beside them: the same code reaches the one address of a name that may be dialled.
+        expect(control).toBe("reached ('200', '200')");
+        expect(new Set(outside.dialled)).toEqual(new Set([`${PUBLIC}:80`]));
+      },
+    );
 
     test("judges a name anew each time it is dialled, and dials what it judged", async () => {
       world.outside.name("odd.test", [PUBLIC], ["10.0.0.1"], ["127.0.0.1", "169.254.169.254"]);
@@ -234,19 +246,29 @@ for method in ("POST", "GET"):
     });
 
     test("judges where a redirect leads", async () => {
-      const target = { to: "http://169.254.169.254/latest/meta-data/" };
+      const target = { to: "" };
       const moved = createHttpServer(
         (_request, response) => void response.writeHead(302, { location: target.to }).end(),
       );
       await world.outside.serve("93.184.216.35", 80, moved);
       world.outside.name("moved.test", ["93.184.216.35"]);
-      for (const proxy of ["", "-x http://127.0.0.1:3128"]) {
-        const ask = `curl -sSL -m 10 ${proxy} http://moved.test/`;
-        expect((await unrestricted.sh(ask)).output).not.toContain("hello");
+      const ask = (proxy = "") => `curl -sSL -m 10 ${proxy} http://moved.test/`;
+      const metadata = "http://169.254.169.254/latest/meta-data/";
+      const refused = [
+        { box: unrestricted, to: metadata },
+        { box: limited, to: metadata },
+        { box: limited, to: "http://other.test/" },
+        { box: limited, to: `http://${PUBLIC}/` },
+      ];
+      for (const { box, to } of refused) {
+        target.to = to;
+        for (const proxy of ["", "-x http://127.0.0.1:3128"]) {
+          expect((await box.sh(ask(proxy))).output).not.toContain("hello");
+        }
       }
       expect(new Set(world.outside.dialled)).toEqual(new Set(["93.184.216.35:80"]));
       target.to = "http://api.test/";
-      expect((await unrestricted.sh("curl -sSL -m 10 http://moved.test/")).output).toBe("hello");
+      for (const box of [unrestricted, limited]) expect((await box.sh(ask())).output).toBe("hello");
     });
 
     test("answers questions for names without asking anybody, and only for permitted ones", async () => {
@@ -533,6 +555,11 @@ const NOTATIONS = [
   "LOCALHOST.",
   "127.0.0.1.",
 ];
+
+const MISLED: SandboxNetwork = {
+  type: "limited",
+  hosts: [...SPECIAL, OWN, ...NOTATIONS, "*.wild.test"],
+};
 
 const PYTHON = `
 import errno, json, socket, struct

@@ -7,18 +7,22 @@ import { testOutput } from "../../../core/ports/sandbox-output.testsuite.ts";
 import { testRunaways } from "../../../core/ports/sandbox-runaways.testsuite.ts";
 import { testOutfits } from "../../packages/outfits.testsuite.ts";
 import { testCrashes } from "../local/crash.testsuite.ts";
-import { testProbes } from "../local/escapes.testsuite.ts";
+import { NETWORKS, testProbes } from "../local/escapes.testsuite.ts";
 import { testMemory } from "../local/memory.testsuite.ts";
 import { testSkills } from "../local/skills.testsuite.ts";
-import { testContainerEnds } from "./docker-ends.testsuite.ts";
 import { openEngineDiskWorld } from "./disk-world.testsuite.ts";
+import { testContainerEnds } from "./docker-ends.testsuite.ts";
 import { testEngineDisks, testForeignDisk } from "./engine-disk.testsuite.ts";
+import { testBombs } from "./gvisor-bombs.testsuite.ts";
 import { openDockerLimits } from "./limits-world.testsuite.ts";
 import { openDockerOutfits } from "./outfits-world.testsuite.ts";
 import { openDockerCrashes, openDockerWorld } from "./test-world.ts";
 
 /** Of runc: gVisor's containers are those of the same engine. */
 const KILLS = { times: 3, launches: 2, withinMs: 600 } as const;
+
+/** Of so many processes gVisor's stand-ins leave the agent room to answer: see `testBombs` for more. */
+const ROOMY = { processes: 128 };
 
 /** All that holds for sandboxes of every provider, on an engine of the test's own. */
 export function testEngine(name: "docker" | "gvisor", title: string): void {
@@ -39,12 +43,12 @@ export function testEngine(name: "docker" | "gvisor", title: string): void {
       name === "docker" ? KILLS : undefined,
     );
     testLimits(title, () => openDockerLimits(engine, name));
-    if (name === "docker") {
-      testOutput(title, () => openDockerWorld(engine, name));
-      testRunaways(title, () => openDockerWorld(engine, name));
-      testContainerEnds(title, engine, (at) => openDockerWorld(at, name));
-    }
-    // The one with more that could be reached; without a network there is less.
-    testProbes(title, () => openDockerWorld(engine, name), [{ type: "unrestricted" }]);
+    testOutput(title, () => openDockerWorld(engine, name));
+    testRunaways(title, () => openDockerWorld(engine, name, name === "docker" ? {} : ROOMY));
+    if (name === "gvisor") testBombs(title, () => openDockerWorld(engine, name));
+    if (name === "docker") testContainerEnds(title, engine, (at) => openDockerWorld(at, name));
+    // Those with more that could be reached; without a network there is less.
+    const networks = NETWORKS.filter(({ type }) => type !== "none");
+    testProbes(title, () => openDockerWorld(engine, name), networks);
   });
 }

@@ -1,9 +1,12 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { RunawaysWorld } from "../../../core/ports/sandbox-runaways.testsuite.ts";
 import { installationId } from "../../protocol/hands-file.ts";
 import type { CrashWorld } from "../local/crash.testsuite.ts";
 import { openInstallation, type ProviderWorld } from "../local/installation-world.ts";
 import type { LocalProvider, LocalProviderOptions } from "../local/local-provider.ts";
+import { findRecord } from "../local/process-record.ts";
 import type { SandboxLimits } from "../local/sandbox-layout.ts";
 import { containerName, inspectContainer } from "./containers.ts";
 import { DockerProvider } from "./docker-provider.ts";
@@ -28,7 +31,7 @@ export async function openDockerWorld(
   engine: { readonly socketPath: string },
   name: "docker" | "gvisor",
   limits: Partial<SandboxLimits> = {},
-): Promise<ProviderWorld> {
+): Promise<ProviderWorld & RunawaysWorld> {
   const { socketPath } = engine;
   const code = `
 const { DockerProvider } = await import(${JSON.stringify(hrefOf("docker-provider.ts"))});
@@ -37,7 +40,32 @@ const engine = ${JSON.stringify({ name, socketPath })};
 const provider = new DockerProvider({ ...options, ...engine, installation: () => installationId(dataFolder) });
 `;
   const world = await openInstallation(dockerProvider(engine, name), limits);
-  return { ...world, code, isSlow: true };
+  return {
+    ...{ ...world, code, isSlow: true },
+    ...(name === "gvisor" && {
+      hostProcesses: (hand) => processesOf(join(world.folder, "hands", hand)),
+    }),
+  };
+}
+
+/** See `RunawaysWorld`: what runs a container, and what carries its id or is in its groups. */
+function processesOf(handFolder: string): () => readonly string[] {
+  const record = findRecord(handFolder);
+  if (record === undefined || !("pid" in record)) throw new Error("the sandbox is not running");
+  const id = /[0-9a-f]{64}/.exec(readFileSync(`/proc/${record.pid}/cgroup`, "latin1"))?.[0];
+  if (id === undefined) throw new Error(`process ${record.pid} is in no group of a container`);
+  return () =>
+    readdirSync("/proc").flatMap((pid) => {
+      if (!/^\d+$/.test(pid)) return [];
+      try {
+        const read = (name: string) => readFileSync(`/proc/${pid}/${name}`, "latin1");
+        const command = read("cmdline");
+        return command.includes(id) || read("cgroup").includes(id) ? [`${pid} ${command}`] : [];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
+    });
 }
 
 export async function openDockerCrashes(

@@ -21,6 +21,8 @@ export interface EscapeProbe {
   readonly prepare?: string;
   /** System call numbers are x86-64's. */
   readonly isX64?: boolean;
+  /** Which network the sandbox has may make a difference. */
+  readonly isNetwork?: boolean;
 }
 
 const python = (script: string) => `python3 - <<'PROBE'\n${PRELUDE}${script}\nPROBE`;
@@ -79,6 +81,7 @@ const remote = (name: string, ip: string, port: number): EscapeProbe => ({
   command: () => python(`attempt(lambda: dial(socket.AF_INET, ("${ip}", ${port})))`),
   allowedIn: "--net",
   prepare: address(ip, port),
+  isNetwork: true,
 });
 
 /**
@@ -128,6 +131,7 @@ export const ESCAPE_PROBES: readonly EscapeProbe[] = [
   },
   {
     name: "an abstract socket of the host",
+    isNetwork: true,
     command: ({ abstractName }) =>
       python(`attempt(lambda: dial(socket.AF_UNIX, "\\0${abstractName}"))`),
   },
@@ -137,15 +141,18 @@ export const ESCAPE_PROBES: readonly EscapeProbe[] = [
   },
   {
     name: "the host's loopback",
+    isNetwork: true,
     command: ({ tcpPort }) =>
       python(`attempt(lambda: dial(socket.AF_INET, ("127.0.0.1", ${tcpPort})))`),
   },
   {
     name: "the host's loopback over IPv6",
+    isNetwork: true,
     command: ({ tcpPort }) => python(`attempt(lambda: dial(socket.AF_INET6, ("::1", ${tcpPort})))`),
   },
   {
     name: "the host's loopback over UDP",
+    isNetwork: true,
     command: ({ udpPort }) => python(`attempt(lambda: ask(("127.0.0.1", ${udpPort})))`),
   },
   remote("the metadata of a cloud", "169.254.169.254", 80),
@@ -157,14 +164,17 @@ export const ESCAPE_PROBES: readonly EscapeProbe[] = [
   },
   {
     name: "a packet socket",
+    isNetwork: true,
     command: () => python("attempt(lambda: socket.socket(17, socket.SOCK_RAW).close())"),
   },
   {
     name: "a raw socket",
+    isNetwork: true,
     command: () => python("attempt(lambda: socket.socket(2, socket.SOCK_RAW, 1).close())"),
   },
   {
     name: "a change of the network",
+    isNetwork: true,
     command: () =>
       python(
         'attempt(lambda: fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0)))',

@@ -7,17 +7,26 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxNetwork } from "../../../core/ports/hands.ts";
 import { type Box, startOn } from "../../../core/ports/sandbox.testsuite.ts";
+import { PUBLIC } from "../../egress/outside.testsuite.ts";
 import { ESCAPE_PROBES, type EscapeProbe, type HostSide } from "./escape-probes.ts";
 import type { InstallationWorld } from "./installation-world.ts";
 
 const run = promisify(execFile);
 const CANARY = "canary-of-the-host";
 
-/** What code in a sandbox must not get, of every provider. */
+const ALLOWED = "api.test";
+const LIMITED: SandboxNetwork = { type: "limited", hosts: [ALLOWED] };
+export const NETWORKS: readonly SandboxNetwork[] = [
+  { type: "none" },
+  { type: "unrestricted" },
+  LIMITED,
+];
+
+/** What code in a sandbox must not get, of every provider. With a limited network it asks for what that could change. */
 export function testProbes(
   title: string,
   open: () => Promise<InstallationWorld>,
-  networks: readonly SandboxNetwork[] = [{ type: "none" }, { type: "unrestricted" }],
+  networks = NETWORKS,
 ): void {
   describe.each(networks)(`code in a sandbox of ${title} with the network $type`, (network) => {
     let world: InstallationWorld;
@@ -34,7 +43,10 @@ export function testProbes(
       await world[Symbol.asyncDispose]();
     });
 
-    test.each(ESCAPE_PROBES.filter(isHere))("does not get $name", async ({ command }) => {
+    const probes = ESCAPE_PROBES.filter(isHere).filter(
+      ({ isNetwork = false }) => isNetwork || network.type !== "limited",
+    );
+    test.each(probes)("does not get $name", async ({ command }) => {
       const { output } = await box.sh(`( ${command(host)}\n) 2>&1`);
       expect(output.split("\n")).not.toContain("got");
       expect(host.reached).toBe(0);
@@ -42,6 +54,13 @@ export function testProbes(
 
     test("dials nobody outside", () => {
       expect(world.outside.dialled).toEqual([]);
+    });
+
+    test.skipIf(network.type === "none")("reaches what it may", async () => {
+      world.outside.name(ALLOWED, [PUBLIC]);
+      await world.outside.say(PUBLIC, 80, "reached");
+      const ask = `exec 7<>/dev/tcp/${ALLOWED}/80; until cat <&7; do sleep 0.05; done`;
+      expect((await box.sh(`timeout 10 bash -c '${ask}'`)).output).toContain("reached");
     });
   });
 }
