@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import type { CallOutcome } from "../../core/ports/hands.ts";
+import type { CallOutcome, HandCall } from "../../core/ports/hands.ts";
 import { SandboxGoneError, SandboxUnavailableError } from "../../core/ports/sandbox.ts";
+import type { SessionCredentials } from "../../core/ports/session-credentials.ts";
 import { MemoryBlobs } from "../../store/memory-blobs.ts";
 import { HandNotes } from "../checkpoints/hand-notes.ts";
 import { makeCall } from "../fake/make-call.ts";
 import { ManualClock } from "../fake/manual-clock.ts";
+import { ScriptedCredentials } from "../fake/scripted-credentials.ts";
 import { ScriptedProvider } from "../fake/scripted-provider.ts";
 import { testCommittedOutputs } from "../fake/test-committed-outputs.ts";
 import { CallRecord } from "../journal/call-record.ts";
@@ -35,6 +37,57 @@ test("gives what the tool gave, its running output and the files it left", async
   });
   expect(world.outputs()).toEqual(["report.md"]);
   expect(Buffer.from(record.output.read(0, 100).bytes).toString()).toBe("running");
+});
+
+test("gives no secret that was given out for the session, neither in a result nor while it runs", async () => {
+  const credentials = new ScriptedCredentials();
+  credentials.set(
+    { type: "repository", resource_id: "sesrsc_1", url: "https://git.test/a/b" },
+    "ghp_very_secret",
+  );
+  const data = Buffer.from("is ghp_very_secret.").toString("base64");
+  const world = open(
+    async (_sandbox, _call, onOutput) => {
+      const use = { id: "sesrsc_1", host: "git.test", purpose: "git" } as const;
+      onOutput(Buffer.from("the token ghp_very"));
+      await credentials.release(use);
+      onOutput(Buffer.from(" is ghp_very"));
+      onOutput(Buffer.from("_secret and gh"));
+      return {
+        content: [
+          { type: "text", text: "it is ghp_very_secret" },
+          { type: "image", source: { type: "base64", data, media_type: "image/png" } },
+          {
+            type: "search_result",
+            source: "https://a.test/?k=ghp_very_secret",
+            title: "ghp_very_secret",
+            content: [{ type: "text", text: "ghp_very_secret" }],
+            citations: { enabled: false },
+          },
+        ],
+        is_error: false,
+      };
+    },
+    async () => answer("ghp_very_secret"),
+    credentials,
+  );
+  const granted = { grant: "grant_1" };
+  const record = world.record("sevt_1", granted);
+  const outcome = await world.runner.run(record);
+  const stars = "*".repeat(15);
+  expect(outcome).toMatchObject({
+    content: [
+      { text: `it is ${stars}` },
+      { source: { data: expect.stringMatching(/^aXMg\*{19,20}/) } },
+      { source: `https://a.test/?k=${stars}`, title: stars, content: [{ text: stars }] },
+    ],
+  });
+  const { bytes } = record.output.read(0, 100);
+  expect(Buffer.from(bytes).toString()).toBe(`the token ghp_very is ${stars} and gh`);
+  const elsewhere = await world.runner.run(
+    world.record("sevt_2", { ...granted, name: "web_search" }),
+  );
+  expect(textOf(elsewhere)).toBe(stars);
 });
 
 test("takes what is left while the tool runs, and what a dead sandbox left from inside the next one", async () => {
@@ -260,7 +313,7 @@ function neverRun(): never {
 
 const NO_SERVER: RunOutside = async () => ({ content: [], is_error: true });
 
-function open(runTool: RunTool, outsideRun?: RunOutside) {
+function open(runTool: RunTool, outsideRun?: RunOutside, credentials?: SessionCredentials) {
   const outside = new Map(outsideRun && [["web_search", outsideRun]]);
   const provider = new ScriptedProvider();
   const clock = new ManualClock();
@@ -292,6 +345,7 @@ function open(runTool: RunTool, outsideRun?: RunOutside) {
   const runner = new CallRunner({
     ...{ keeper, notes, left, watch, runTool, outside, clock, report },
     mcp: outsideRun ?? NO_SERVER,
+    ...(credentials && { credentials: { of: () => credentials } }),
     limits: LIMITS,
   });
   return {
@@ -299,7 +353,8 @@ function open(runTool: RunTool, outsideRun?: RunOutside) {
     clock,
     reports,
     runner,
-    record: (callId = "sevt_1") => new CallRecord(makeCall({ callId }), 1_024),
+    record: (callId = "sevt_1", changes: Partial<HandCall> = {}) =>
+      new CallRecord(makeCall({ callId, ...changes }), 1_024),
     /** The paths that wait to be committed. */
     outputs: () => ledger.waiting("hand_1").map(({ path }) => path),
     sandboxMade: () => expect.poll(() => provider.sandboxes.length).toBe(1),

@@ -6,7 +6,7 @@ import {
   SandboxGoneError,
   SandboxUnavailableError,
 } from "../../core/ports/sandbox.ts";
-import type { CredentialSource } from "../../core/ports/session-credentials.ts";
+import type { CredentialSource, SessionCredentials } from "../../core/ports/session-credentials.ts";
 import { isMcpToolName } from "../../core/tools/mcp-names.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
@@ -15,6 +15,9 @@ import type { CallRecord } from "../journal/call-record.ts";
 import type { HandMemories } from "../memory/hand-memories.ts";
 import type { OutputWatch } from "../outputs/output-watch.ts";
 import { RESULT_BYTES_MAX } from "../protocol/messages.ts";
+import { KnownSecrets } from "../sweep/known-secrets.ts";
+import { Sweeper } from "../sweep/sweeper.ts";
+import { sweptOutcome } from "../sweep/swept-outcome.ts";
 import {
   AFTERWARDS,
   cancelled,
@@ -77,8 +80,14 @@ export class CallRunner {
     this.#options = options;
   }
 
-  /** Never rejects. */
+  /** Never rejects. What the session's credentials gave is in no outcome. */
   async run(record: CallRecord): Promise<CallOutcome> {
+    const outcome = await this.#outcome(record);
+    const credentials = this.#credentialsOf(record.call);
+    return credentials ? sweptOutcome(outcome, new KnownSecrets(credentials)) : outcome;
+  }
+
+  async #outcome(record: CallRecord): Promise<CallOutcome> {
     using deadline = new Deadline(this.#options.clock, this.#ceilingMs(record.call));
     record.start();
     try {
@@ -144,10 +153,14 @@ export class CallRunner {
     return isMcpToolName(name) ? this.#options.mcp : this.#options.outside.get(name);
   }
 
-  #secretsOf({ workspaceId, sessionId, grant }: HandCall): Pick<ProvisionRequest, "secrets"> {
-    const { credentials } = this.#options;
-    if (credentials === undefined || grant === undefined) return {};
-    return { secrets: sandboxSecrets(credentials.of({ workspaceId, sessionId, grant })) };
+  #secretsOf(call: HandCall): Pick<ProvisionRequest, "secrets"> {
+    const credentials = this.#credentialsOf(call);
+    return credentials === undefined ? {} : { secrets: sandboxSecrets(credentials) };
+  }
+
+  #credentialsOf({ workspaceId, sessionId, grant }: HandCall): SessionCredentials | undefined {
+    if (grant === undefined) return undefined;
+    return this.#options.credentials?.of({ workspaceId, sessionId, grant });
   }
 
   async #arrive(call: HandCall): Promise<ProvisionRequest | undefined> {
@@ -181,8 +194,10 @@ export class CallRunner {
     const { clock, limits, runTool } = this.#options;
     const { name, input } = record.call;
     const over = new AbortController();
+    const credentials = this.#credentialsOf(record.call);
+    const sweeper = credentials && new Sweeper(new KnownSecrets(credentials));
     const onOutput = (chunk: Uint8Array) => {
-      if (!over.signal.aborted) record.output.append(chunk);
+      if (!over.signal.aborted) record.output.append(sweeper?.push(chunk) ?? chunk);
     };
     const running = runTool(lease.sandbox, { name, input }, onOutput, stop).then(
       (answer): Ending => ({ type: "answered", answer }),
@@ -205,6 +220,7 @@ export class CallRunner {
       ]);
     } finally {
       over.abort();
+      if (sweeper) record.output.append(sweeper.end());
       offClosed();
       endWatch();
     }

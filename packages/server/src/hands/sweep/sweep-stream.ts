@@ -1,42 +1,32 @@
 import { Transform, type TransformCallback } from "node:stream";
-import type { MaskStream, SecretMask } from "../../lib/secret-mask.ts";
 import type { KnownSecrets } from "./known-secrets.ts";
+import { Sweeper } from "./sweeper.ts";
 
 /** After so long without anything new, the end of a message is not waited for any longer. */
 const PAUSE_MS = 50;
 
-/** Passes bytes on with the known secrets masked, also those that come up meanwhile. */
+/** Passes bytes on with the known secrets masked. */
 export class SweepStream extends Transform {
-  readonly #known: KnownSecrets;
-  #mask: SecretMask;
-  #stream: MaskStream;
+  readonly #sweeper: Sweeper;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(known: KnownSecrets) {
     super();
-    this.#known = known;
-    this.#mask = known.mask;
-    this.#stream = this.#mask.stream();
+    this.#sweeper = new Sweeper(known);
   }
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     clearTimeout(this.#timer);
-    const { mask } = this.#known;
-    if (mask !== this.#mask) {
-      this.#give(this.#stream.end());
-      this.#mask = mask;
-      this.#stream = mask.stream();
-    }
-    this.#give(this.#stream.push(chunk));
-    if (this.#stream.isHolding) {
-      this.#timer = setTimeout(() => this.#give(this.#stream.release()), PAUSE_MS);
+    this.#give(this.#sweeper.push(chunk));
+    if (this.#sweeper.isHolding) {
+      this.#timer = setTimeout(() => this.#give(this.#sweeper.release()), PAUSE_MS);
     }
     done();
   }
 
   override _flush(done: TransformCallback): void {
     clearTimeout(this.#timer);
-    this.#give(this.#stream.end());
+    this.#give(this.#sweeper.end());
     done();
   }
 

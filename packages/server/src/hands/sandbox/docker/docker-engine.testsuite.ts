@@ -5,6 +5,7 @@ import { testLimits } from "../../../core/ports/sandbox-limits.testsuite.ts";
 import { testNetworks } from "../../../core/ports/sandbox-network.testsuite.ts";
 import { testOutput } from "../../../core/ports/sandbox-output.testsuite.ts";
 import { testRunaways } from "../../../core/ports/sandbox-runaways.testsuite.ts";
+import { testSecrets } from "../../../core/ports/sandbox-secrets.testsuite.ts";
 import { testOutfits } from "../../packages/outfits.testsuite.ts";
 import { testCrashes } from "../local/crash.testsuite.ts";
 import { NETWORKS, testProbes } from "../local/escapes.testsuite.ts";
@@ -32,6 +33,7 @@ export function testEngine(name: "docker" | "gvisor", title: string): void {
     afterAll(async () => engine[Symbol.asyncDispose]());
     testSandboxes(title, () => openDockerWorld(engine, name));
     testNetworks(title, () => openDockerWorld(engine, name));
+    testSecrets(title, () => openDockerWorld(engine, name));
     const testDisk = name === "gvisor" ? testForeignDisk : testEngineDisks;
     testDisk(title, () => openEngineDiskWorld(engine, name));
     testOutfits(title, () => openDockerOutfits(engine, name));
