@@ -47,7 +47,11 @@ java -XX:TieredStopAtLevel=1 /tmp/Ask.java`,
 };
 
 /** What is put into the requests of sandboxes, run by the test of every implementation. */
-export function testSecrets(name: string, open: () => Promise<NetworkWorld>): void {
+export function testSecrets(
+  name: string,
+  open: () => Promise<NetworkWorld>,
+  protocols: readonly string[] = ["--http2", "--http1.1"],
+): void {
   describe(`the secrets of ${name}`, () => {
     const authority = new SandboxAuthority();
     const credentials = new ScriptedCredentials();
@@ -122,7 +126,7 @@ export function testSecrets(name: string, open: () => Promise<NetworkWorld>): vo
       },
     );
 
-    describe.each(["--http2", "--http1.1"])("by curl %s", (protocol) => {
+    describe.each(protocols)("by curl %s", (protocol) => {
       const curl = (rest: string) => output(`curl -sS -m 20 ${protocol} ${rest}`);
 
       test("are put into headers and bodies, and nowhere else", async () => {

@@ -33,7 +33,7 @@ export function testEngine(name: "docker" | "gvisor", title: string): void {
     afterAll(async () => engine[Symbol.asyncDispose]());
     testSandboxes(title, () => openDockerWorld(engine, name));
     testNetworks(title, () => openDockerWorld(engine, name));
-    testSecrets(title, () => openDockerWorld(engine, name));
+    testSecrets(title, () => openDockerWorld(engine, name), ["--http2"]);
     const testDisk = name === "gvisor" ? testForeignDisk : testEngineDisks;
     testDisk(title, () => openEngineDiskWorld(engine, name));
     testOutfits(title, () => openDockerOutfits(engine, name));
