@@ -50,6 +50,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "node:child_process": [
     "hands/sandbox",
     "hands/base/build-base.ts",
+    "hands/secrets/secret-command.ts",
     "serve/spawn-hands.ts",
     "cli",
   ],

@@ -185,6 +185,20 @@ export const Settings = z.strictObject({
     .describe(
       "What the server, its sandboxes, the cloning of repositories and the tool `web_fetch` may connect to though it is not of the public internet, also without TLS: addresses, networks and host names, with commas between, such as `127.0.0.1,10.20.0.0/16,mcp.internal`. Every holder of an API key and every agent with that tool can then reach them, and so can code in every sandbox whose environment allows the host.",
     ),
+  DROVER_SECRETS_FOLDER: z
+    .string()
+    .regex(/^\/./, "must be an absolute path")
+    .optional()
+    .describe(
+      "A folder of secrets that are kept outside of the database, as `<folder>/<workspace id>/<name>`: a credential whose secret is `drover-secrets://files/<name>` is read there whenever it is used. See [vaults](vaults.md).",
+    ),
+  DROVER_SECRETS_COMMAND: z
+    .string()
+    .regex(/^\/./, "must be an absolute path")
+    .optional()
+    .describe(
+      "A program that prints a secret, run as `<program> <workspace id> <name>` whenever a credential whose secret is `drover-secrets://command/<name>` is used: the way to any manager of secrets. See [vaults](vaults.md).",
+    ),
   DROVER_SANDBOX_PROVIDER: Names.pipe(
     z.tuple([Provider], Provider).refine((names) => new Set(names).size === names.length, {
       error: "must name each once",

@@ -77,6 +77,9 @@ export interface Config {
   /** Absolute path of the folder with the skills of all workspaces. */
   readonly skills?: string;
   readonly bwrapPath?: string;
+  /** Managers of secrets beside the database. */
+  readonly secretsFolder?: string;
+  readonly secretsCommand?: string;
   /** Switches that only tests use. */
   readonly test: {
     readonly failPoint?: string;
@@ -208,6 +211,7 @@ function explain(error: z.ZodError): string {
 function toConfig(settings: z.output<typeof Settings>, env: Environment): Config {
   const { DROVER_API_KEY: key, DROVER_BWRAP: bwrap, DROVER_TEST_FAIL_POINT: point } = settings;
   const encryptionKeys = settings.DROVER_ENCRYPTION_KEY?.map((each) => new Secret(each));
+  const { DROVER_SECRETS_FOLDER: secretsFolder, DROVER_SECRETS_COMMAND: secretsCommand } = settings;
   const { DROVER_SKILLS: skills, DROVER_FILES_BYTES_MAX: filesBytesMax } = settings;
   return Object.freeze({
     data: resolve(settings.DROVER_DATA),
@@ -239,6 +243,8 @@ function toConfig(settings: z.output<typeof Settings>, env: Environment): Config
     ...(filesBytesMax === undefined ? {} : { filesBytesMax }),
     ...(skills === undefined ? {} : { skills: resolve(skills) }),
     ...(bwrap === undefined ? {} : { bwrapPath: bwrap }),
+    ...(secretsFolder === undefined ? {} : { secretsFolder }),
+    ...(secretsCommand === undefined ? {} : { secretsCommand }),
     test: Object.freeze({
       ...(point === undefined ? {} : { failPoint: point }),
       coupled: settings.DROVER_TEST_COUPLED === "true",

@@ -16,6 +16,7 @@ import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { Credentials as CredentialReader, CredentialRecord } from "../core/ports/vaults.ts";
 import { keyOfAuth, newCredential, updatedCredential } from "../core/vaults/credential.ts";
 import type { CredentialSecrets } from "../core/vaults/credential-parts.ts";
+import { externalReference, type SecretManager } from "../core/vaults/external-reference.ts";
 import { sealedSecrets } from "./credential-secrets.ts";
 import { type Cursors, readPage } from "./pagination.ts";
 import type { NewId, Principal } from "./principal.ts";
@@ -61,6 +62,8 @@ export interface Credentials {
 interface CredentialsOptions {
   readonly store: Store;
   readonly secretBox: SecretBox;
+  /** The managers of secrets that this server's hands have. */
+  readonly secretManagers?: readonly SecretManager[] | undefined;
   readonly cursors: Cursors;
   readonly newId: NewId;
 }
@@ -71,7 +74,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     create: (...args) => createCredential(options, ...args),
     retrieve: async (workspaceId, place) =>
       credentialOf(await getCredential(store.credentials, workspaceId, place)),
-    update: (...args) => updateCredential(options.secretBox, ...args),
+    update: (...args) => updateCredential(options, ...args),
     list: async (workspaceId, vaultId, query) => {
       await getVault(store.vaults, workspaceId, vaultId);
       const filter = { includeArchived: query.include_archived ?? false };
@@ -99,7 +102,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
 }
 
 async function createCredential(
-  { secretBox, newId }: CredentialsOptions,
+  { secretBox, secretManagers = [], newId }: CredentialsOptions,
   tx: StoreTransaction,
   { workspaceId }: Principal,
   vaultId: string,
@@ -112,6 +115,7 @@ async function createCredential(
     );
   }
   const { auth, secrets } = newCredential(params.auth, tx.now);
+  assertReferences(secrets, secretManagers);
   const record: CredentialRecord = {
     workspace_id: workspaceId,
     id: newId(idPrefixes.credential),
@@ -129,7 +133,7 @@ async function createCredential(
 }
 
 async function updateCredential(
-  secretBox: SecretBox,
+  { secretBox, secretManagers = [] }: CredentialsOptions,
   tx: StoreTransaction,
   { workspaceId }: Principal,
   place: CredentialPlace,
@@ -144,6 +148,7 @@ async function updateCredential(
     params.auth === undefined
       ? { auth: current, secrets: {} }
       : updatedCredential(current, params.auth, tx.now);
+  assertReferences(secrets, secretManagers);
   const display_name = params.display_name ?? record.display_name;
   const metadata = patchedMetadata(record.metadata, params.metadata, { emptyDeletes: false });
   const next = { ...record, display_name, metadata, auth };
@@ -156,6 +161,25 @@ async function updateCredential(
     await tx.credentials.putRefresh(workspaceId, place.id, { claim: null, refused_at: null });
   }
   return credentialOf(updated);
+}
+
+/** Rejects a reference that no hands could follow: it is never to be sent as if it was the secret. */
+function assertReferences(secrets: CredentialSecrets, managers: readonly SecretManager[]): void {
+  for (const [field, value] of Object.entries(secrets)) {
+    const reference = externalReference(value);
+    if (reference === undefined) continue;
+    if (typeof reference === "string") throw new InvalidRequestError(`auth.${field}: ${reference}`);
+    if (field !== "token" && field !== "secret_value") {
+      throw new InvalidRequestError(
+        `auth.${field}: must be the secret itself, since it changes with each refresh`,
+      );
+    }
+    if (!managers.includes(reference.manager)) {
+      throw new InvalidRequestError(
+        `auth.${field}: this server has no manager of secrets called ${reference.manager}`,
+      );
+    }
+  }
 }
 
 function isNewAuthorization(secrets: CredentialSecrets): boolean {

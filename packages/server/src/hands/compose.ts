@@ -11,7 +11,7 @@ import { LocalBlobs } from "../store/local-blobs.ts";
 import { createEnvelopeBox } from "../vault/envelope-box.ts";
 import { givenKeys } from "../vault/given-keys.ts";
 import { followKeyFile } from "../vault/key-file.ts";
-import { BrokeredCredentials } from "./credentials/brokered-credentials.ts";
+import { BrokeredCredentials, type ExternalManagers } from "./credentials/brokered-credentials.ts";
 import { QuestionBox } from "./credentials/question-box.ts";
 import { TokenExchanger } from "./credentials/token-exchanger.ts";
 import { tryCredential } from "./credentials/try-credential.ts";
@@ -21,6 +21,8 @@ import type { CredentialParts, HandsAdapters } from "./runtime/hands-parts.ts";
 import type { Report } from "./runtime/report.ts";
 import { openProvider } from "./sandbox/open-provider.ts";
 import { type ConfiguredSearch, openWebSearch } from "./search/open-web-search.ts";
+import { SecretCommand } from "./secrets/secret-command.ts";
+import { SecretFiles } from "./secrets/secret-files.ts";
 import { executeTool } from "./toolset/execute-tool.ts";
 import { PageReader } from "./web/page-reader.ts";
 import { webTools } from "./web/web-tools.ts";
@@ -71,16 +73,23 @@ export async function composeHands(config: Config): Promise<HandsAdapters> {
 
 /** What sessions may use of their vaults: asked of servers, and opened here. */
 function openCredentials(
-  { egressAllow }: Config,
+  config: Config,
   secretBox: Pick<SecretBox, "open" | "seal">,
 ): CredentialParts {
   const clock = systemClock;
+  const { egressAllow, secretsFolder, secretsCommand } = config;
+  const external: ExternalManagers = {
+    ...(secretsFolder !== undefined && { files: new SecretFiles(secretsFolder) }),
+    ...(secretsCommand !== undefined && {
+      command: new SecretCommand(secretsCommand),
+    }),
+  };
   const questions = new QuestionBox(clock);
   const egress = openEgress(egressAllow);
   const exchanger = new TokenExchanger({ ask: questions.ask, secretBox, egress, clock });
   return {
     questions,
-    source: new BrokeredCredentials({ ask: questions.ask, secretBox, exchanger, clock }),
+    source: new BrokeredCredentials({ ask: questions.ask, secretBox, exchanger, external, clock }),
     tryCredential: (credential) => tryCredential(credential, { egress, secretBox, exchanger }),
   };
 }

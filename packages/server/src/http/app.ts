@@ -31,6 +31,7 @@ import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
 import type { ServerProviders } from "../core/sandboxes/chosen-provider.ts";
+import type { SecretManager } from "../core/vaults/external-reference.ts";
 import { newId } from "../lib/new-id.ts";
 import { authenticate } from "./auth.ts";
 import type { AppEnv, HttpLog } from "./context.ts";
@@ -68,6 +69,8 @@ export interface AppDeps {
   readonly secretBox: SecretBox;
   readonly grants: SessionGrants;
   readonly credentialTrials: CredentialTrials;
+  /** The managers of secrets that hands have; none unless given. */
+  readonly secretManagers?: readonly SecretManager[] | undefined;
   readonly cursors: Cursors;
   readonly clock: Clock;
   readonly models: Models;

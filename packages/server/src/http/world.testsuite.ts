@@ -82,6 +82,7 @@ export async function openWorld({
   networkSetting?: "environment" | "none";
   sandboxBase?: AppDeps["sandboxBase"];
   providers?: AppDeps["providers"];
+  secretManagers?: AppDeps["secretManagers"];
   egress?: Egress;
   askModel?: AppDeps["askModel"];
   checkpoints?: AppDeps["checkpoints"];

@@ -14,6 +14,7 @@ import type { SecretBox } from "../core/ports/secret-box.ts";
 import type { Store } from "../core/ports/store.ts";
 import { priceList } from "../core/pricing/price-list.ts";
 import { agentTools } from "../core/tools/agent-tools.ts";
+import type { SecretManager } from "../core/vaults/external-reference.ts";
 import { LocalHands } from "../hands/protocol/hands-client.ts";
 import type { AppDeps } from "../http/app.ts";
 import { failPoint } from "../lib/fail-point.ts";
@@ -112,7 +113,7 @@ export async function compose(
       announcements,
       secretBox,
       grants,
-      ...sandboxSettings(config),
+      ...handsSettings(config),
       ...{ cursors, clock: systemClock },
       ...uploads,
       ...known.toShow,
@@ -142,10 +143,19 @@ async function openSigning(store: Store) {
   };
 }
 
-/** What new sessions are told that their sandboxes are to be. */
-function sandboxSettings({ sandboxNetwork, sandboxBase, sandboxProviders }: Config) {
+function secretManagers({ secretsFolder, secretsCommand }: Config): readonly SecretManager[] {
+  return [
+    ...(secretsFolder === undefined ? [] : (["files"] as const)),
+    ...(secretsCommand === undefined ? [] : (["command"] as const)),
+  ];
+}
+
+/** What new sessions are told that their sandboxes are to be, and where hands find secrets. */
+function handsSettings(config: Config) {
+  const { sandboxNetwork, sandboxBase, sandboxProviders } = config;
   const { names: providers, dockerImage } = sandboxProviders;
-  return { networkSetting: sandboxNetwork, sandboxBase, providers, dockerImage };
+  const sandboxes = { networkSetting: sandboxNetwork, sandboxBase, providers, dockerImage };
+  return { ...sandboxes, secretManagers: secretManagers(config) };
 }
 
 function createScheduler(deps: DriveDeps, holder: string, ownership: Ownership): Scheduler {

@@ -28,6 +28,8 @@ export function handsCommand(
     ...packageRegistryVariables(config.packageRegistries),
   };
   if (config.bwrapPath !== undefined) env["DROVER_BWRAP"] = config.bwrapPath;
+  if (config.secretsFolder !== undefined) env["DROVER_SECRETS_FOLDER"] = config.secretsFolder;
+  if (config.secretsCommand !== undefined) env["DROVER_SECRETS_COMMAND"] = config.secretsCommand;
   if (config.egressAllow.length > 0) env["DROVER_EGRESS_ALLOW"] = config.egressAllow.join(",");
   if (config.search !== undefined) {
     env["DROVER_SEARCH_PROVIDER"] = config.search.provider;

@@ -11,6 +11,8 @@ export function networkMark({
   sandboxLimits,
   packageRegistries,
   sandboxProviders,
+  secretsFolder,
+  secretsCommand,
 }: Pick<
   Config,
   | "egressAllow"
@@ -19,6 +21,8 @@ export function networkMark({
   | "sandboxLimits"
   | "packageRegistries"
   | "sandboxProviders"
+  | "secretsFolder"
+  | "secretsCommand"
 >): string {
   const names = [...new Set(egressAllow)].sort();
   const limits = `limits ${Object.entries(sandboxLimitVariables(sandboxLimits)).flat().join(" ")}`;
@@ -28,6 +32,8 @@ export function networkMark({
     ...[sandboxNetwork, limits, providers, ...names],
     ...(registries.length === 0 ? [] : [`packages ${registries.join(" ")}`]),
     ...(search ? [searchMark(search)] : []),
+    ...(secretsFolder === undefined ? [] : [`secrets folder ${secretsFolder}`]),
+    ...(secretsCommand === undefined ? [] : [`secrets command ${secretsCommand}`]),
   ]);
 }
 

@@ -1,5 +1,6 @@
 import type { CredentialAuth } from "@drover/api";
 import { expect, onTestFinished, test } from "vitest";
+import type { ExternalSecrets } from "../core/ports/external-secrets.ts";
 import type { CredentialUse } from "../core/ports/session-credentials.ts";
 import { newSession } from "../core/ports/store.testsuite.ts";
 import { tokenBinding } from "../core/sessions/token-binding.ts";
@@ -191,4 +192,37 @@ test("an OAuth credential goes out sealed, and opens for nobody but whom it is f
   const { sealed = "", binding = "" } = answer.credential.secrets["access_token"] ?? {};
   expect(world.secretBox.open(sealed, binding).reveal()).toBe("canary-access");
   expect(() => world.secretBox.open(sealed, `${binding}x`)).toThrow("does not open");
+});
+
+test("a secret that is kept elsewhere is read where it is used, and told without its text", async () => {
+  const kept = new Map([["wrkspc/team/key", "canary-elsewhere"]]);
+  const files: ExternalSecrets = {
+    read: async (workspaceId, name) => {
+      expect(workspaceId).toBe(world.session.workspace_id);
+      const text = kept.get(`wrkspc/${name}`);
+      if (text === undefined) return { type: "unavailable", message: "there is no file" };
+      return { type: "secret", secret: new Secret(text) };
+    },
+  };
+  const world = await openVaultWorld(undefined, { files });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  await world.put(VARIABLE, { secret_value: "drover-secrets://files/team/key" }, { id: "vcrd_v" });
+  const use = { id: "vcrd_v", host: "api.example.com", purpose: "egress" } as const;
+  const hands = await world.openHands();
+  const answer = await hands.release(use, never);
+  expect(answer.type === "released" && answer.secret.reveal()).toBe("canary-elsewhere");
+  expect(hands.known().map((secret) => secret.reveal())).toEqual(["canary-elsewhere"]);
+  kept.set("wrkspc/team/key", "canary-rotated");
+  world.clock.advance(1_001);
+  const rotated = await hands.release(use, never);
+  expect(rotated.type === "released" && rotated.secret.reveal()).toBe("canary-rotated");
+  kept.clear();
+  world.clock.advance(1_001);
+  expect(await hands.release(use, never)).toEqual({
+    type: "unavailable",
+    message: "the secret team/key of the manager files cannot be read: there is no file",
+  });
+  await world.put(VARIABLE, { secret_value: "drover-secrets://command/x" }, { id: "vcrd_v" });
+  world.clock.advance(1_001);
+  expect(await hands.release(use, never)).toMatchObject({ type: "unavailable" });
 });

@@ -7,13 +7,17 @@ import { StoreUnavailableError } from "../core/errors.ts";
 import type { CredentialBroker } from "../core/ports/credential-broker.ts";
 import type { Egress } from "../core/ports/egress.ts";
 import type { SessionCredentials } from "../core/ports/session-credentials.ts";
+import type { NewSession } from "../core/ports/sessions.ts";
 import { newSession } from "../core/ports/store.testsuite.ts";
 import { newCredential } from "../core/ports/vaults.testsuite.ts";
 import type { CredentialRecord, VaultRecord } from "../core/ports/vaults.ts";
 import { keyOfAuth } from "../core/vaults/credential.ts";
 import type { CredentialSecrets } from "../core/vaults/credential-parts.ts";
 import { secretBinding } from "../core/vaults/secret-binding.ts";
-import { BrokeredCredentials } from "../hands/credentials/brokered-credentials.ts";
+import {
+  BrokeredCredentials,
+  type ExternalManagers,
+} from "../hands/credentials/brokered-credentials.ts";
 import { QuestionBox } from "../hands/credentials/question-box.ts";
 import { TokenExchanger } from "../hands/credentials/token-exchanger.ts";
 import { newId } from "../lib/new-id.ts";
@@ -60,7 +64,7 @@ class MovedClock {
 }
 
 /** A session with a vault in a store, and as many hands as a test wants, all in this process. */
-export async function openVaultWorld(egress: Egress = NOBODY) {
+export async function openVaultWorld(egress: Egress = NOBODY, external: ExternalManagers = {}) {
   const clock = new MovedClock();
   const store = openMemoryStore({ clock, announcements: { publish: () => undefined } });
   const key = new Secret(randomBytes(32).toString("base64"));
@@ -69,19 +73,14 @@ export async function openVaultWorld(egress: Egress = NOBODY) {
   const broker = createCredentialBroker({ store, grants, newId });
   const session = newSession({ vault_ids: ["vlt_1"], created_by: "apikey_1" });
   const { workspace_id } = session;
-  const vault: VaultRecord = {
-    ...{ workspace_id, id: "vlt_1", display_name: "v", metadata: {} },
-    ...{ created_at: session.created_at, updated_at: session.created_at, archived_at: null },
-  };
   await store.write(async (tx) => {
-    await tx.vaults.insert(vault);
+    await tx.vaults.insert(vaultOf(session));
     await tx.sessions.insert(session);
   });
   const stop = new AbortController();
   const place = { workspaceId: workspace_id, sessionId: session.id };
-  const find = async () => await store.sessions.find(place);
   const grant = async () => {
-    const found = await find();
+    const found = await store.sessions.find(place);
     if (found === undefined) throw new Error("there is no session");
     return grantOf(found, grants) ?? "";
   };
@@ -91,7 +90,13 @@ export async function openVaultWorld(egress: Egress = NOBODY) {
     const questions = new QuestionBox(clock);
     void serve(questions, broker, stop.signal);
     const exchanger = new TokenExchanger({ ask: questions.ask, secretBox, egress, clock });
-    const source = new BrokeredCredentials({ ask: questions.ask, secretBox, exchanger, clock });
+    const source = new BrokeredCredentials({
+      ask: questions.ask,
+      secretBox,
+      exchanger,
+      external,
+      clock,
+    });
     return Object.assign(source.of({ ...place, grant: await grant() }), { exchanger });
   };
 
@@ -135,6 +140,13 @@ export async function openVaultWorld(egress: Egress = NOBODY) {
       stop.abort();
       await store.close();
     },
+  };
+}
+
+function vaultOf({ workspace_id, created_at }: NewSession): VaultRecord {
+  return {
+    ...{ workspace_id, id: "vlt_1", display_name: "v", metadata: {} },
+    ...{ created_at, updated_at: created_at, archived_at: null },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/ports/clock.ts";
 import type { CredentialAnswer, SealedOAuth } from "../../core/ports/credential-broker.ts";
+import type { ExternalSecret, ExternalSecrets } from "../../core/ports/external-secrets.ts";
 import type { SecretBox } from "../../core/ports/secret-box.ts";
 import type {
   CredentialOffers,
@@ -9,6 +10,7 @@ import type {
   SessionCredentials,
   SessionGrant,
 } from "../../core/ports/session-credentials.ts";
+import { externalReference, type SecretManager } from "../../core/vaults/external-reference.ts";
 import { Secret } from "../../lib/secret.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { openedSecret, openedSecrets } from "./opened.ts";
@@ -31,8 +33,12 @@ export interface BrokeredCredentialsOptions {
   readonly ask: AskServer;
   readonly secretBox: Pick<SecretBox, "open">;
   readonly exchanger: Pick<TokenExchanger, "refresh">;
+  /** Who has the secrets that are kept elsewhere. */
+  readonly external?: ExternalManagers;
   readonly clock: Clock;
 }
+
+export type ExternalManagers = { readonly [M in SecretManager]?: ExternalSecrets };
 
 const NO_SERVER = { type: "unavailable", message: "no server answers" } as const;
 
@@ -152,7 +158,10 @@ class BrokeredSession implements SessionCredentials {
       case "refused":
         return answer;
       case "secret": {
-        const secret = openedSecret(this.#options.secretBox, answer.secret);
+        const stored = openedSecret(this.#options.secretBox, answer.secret);
+        const found = await this.#external(stored);
+        if (found.type === "unavailable") return found;
+        const { secret } = found;
         if (secret.reveal() !== rejected?.reveal()) return this.#released(secret);
         return { type: "refused", message: "the server does not take it, and there is no other" };
       }
@@ -161,6 +170,25 @@ class BrokeredSession implements SessionCredentials {
       default:
         throw new Error(`a release was answered by ${answer.type}`);
     }
+  }
+
+  /** The secret itself, where another is stored as a reference to it. */
+  async #external(stored: Secret): Promise<ExternalSecret> {
+    const reference = externalReference(stored.reveal());
+    if (reference === undefined) return { type: "secret", secret: stored };
+    if (typeof reference === "string") return { type: "unavailable", message: reference };
+    const { manager, name } = reference;
+    const secrets = this.#options.external?.[manager];
+    const place = `the secret ${name} of the manager ${manager}`;
+    if (secrets === undefined) {
+      return {
+        type: "unavailable",
+        message: `${place} cannot be read: these hands have no such manager`,
+      };
+    }
+    const answer = await secrets.read(this.#session.workspaceId, name, NEVER);
+    if (answer.type === "secret") return answer;
+    return { type: "unavailable", message: `${place} cannot be read: ${answer.message}` };
   }
 
   /** Where its user changed the credential while it was refreshed, theirs is looked at, once. */

@@ -82,7 +82,7 @@ export class HandsFinder {
       connection.close();
       throw new HandsUnavailableError(
         `The hands of ${this.#options.dataDir} (process ${file.pid}) were started with other settings for the ` +
-          "sandboxes or the search (DROVER_EGRESS_ALLOW, DROVER_SANDBOX_*, DROVER_SEARCH_*) than this " +
+          "sandboxes or the search (DROVER_EGRESS_ALLOW, DROVER_SANDBOX_*, DROVER_SEARCH_*, DROVER_SECRETS_*) than this " +
           "server: stop them with `drover stop --hands`, and the next call starts others.",
       );
     }

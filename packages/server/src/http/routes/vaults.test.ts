@@ -210,3 +210,34 @@ test("nothing of another workspace's vaults is found, nor a credential in anothe
   expect((await world.request("DELETE", elsewhere)).status).toBe(404);
   expect((await world.request("GET", `${credentials}/${credential.id}`)).body).toEqual(credential);
 });
+
+test("a reference to a secret is taken where hands can follow it, and never as a secret", async () => {
+  const world = await openWorld({ secretManagers: ["files"] });
+  const { credentials } = await openVault(world);
+  const bearer = (token: string) => ({
+    auth: { type: "static_bearer", token, mcp_server_url: "https://m.example.com" },
+  });
+  const post = (body: object) => world.request("POST", credentials, body);
+  for (const [token, reason] of [
+    ["drover-secrets://command/a", "auth.token: this server has no manager of secrets"],
+    ["drover-secrets://files/../a", "auth.token: needs a name"],
+    ["drover-secrets://nobody/a", "auth.token: names a manager"],
+  ] as const) {
+    const { status, body } = await post(bearer(token));
+    expect([status, body.error.message]).toEqual([400, expect.stringContaining(reason)]);
+  }
+  const oauth = {
+    ...{ type: "mcp_oauth", access_token: "drover-secrets://files/a" },
+    mcp_server_url: "https://o.example.com",
+  };
+  const refused = await post({ auth: oauth });
+  expect([refused.status, refused.body.error.message]).toEqual([
+    400,
+    expect.stringContaining("auth.access_token"),
+  ]);
+  const made = await post(bearer("drover-secrets://files/a"));
+  expect(made.status).toBe(200);
+  const update = { auth: { type: "static_bearer", token: "drover-secrets://command/a" } };
+  const changed = await world.request("POST", `${credentials}/${made.body.id}`, update);
+  expect(changed.status).toBe(400);
+});
