@@ -16,11 +16,14 @@ export const EgressDecision = z.object({
   ms: Count,
 });
 
-/** What was decided until the call of the tool had its result, since the one before. */
+/**
+ * What was decided until the call of the tool had its result, since the one before; `tool_use_id` is null where MCP
+ * servers were asked what tools they have.
+ */
 export const SessionEgress = z.object({
   id: z.string(),
   type: z.literal("session_egress"),
-  tool_use_id: z.string(),
+  tool_use_id: z.string().nullable(),
   processed_at: z.string(),
   decisions: z.array(EgressDecision),
 });

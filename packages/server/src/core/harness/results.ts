@@ -1,7 +1,7 @@
 import type { ResultBlock } from "@drover/api";
 import { isBlankText } from "../blank-text.ts";
 import { unreachable } from "../errors.ts";
-import type { CallOutcome } from "../ports/hands.ts";
+import type { CallOutcome, EgressRecord } from "../ports/hands.ts";
 import type { UnreadableInput } from "../ports/model.ts";
 import type { EventDraft, ResultOrigin } from "../session/log-event.ts";
 import type { OpenCall } from "../session/state.ts";
@@ -128,9 +128,16 @@ export function egressDrafts(
   callId: string,
   outcome: CallOutcome,
 ): readonly EventDraft[] {
-  const records = outcome.type === "result" ? (outcome.egress ?? []) : [];
+  return recordedEgress(drafting, callId, outcome.type === "result" ? outcome.egress : undefined);
+}
+
+export function recordedEgress(
+  drafting: Drafting,
+  call_id: string | null,
+  records: readonly EgressRecord[] = [],
+): readonly EventDraft[] {
   if (records.length === 0) return [];
-  return [draft(drafting, "drover.egress", { public: {}, private: { call_id: callId, records } })];
+  return [draft(drafting, "drover.egress", { public: {}, private: { call_id, records } })];
 }
 
 /** The session's repositories that could not be had for the call; it goes on without, and they are tried again. */

@@ -1,12 +1,17 @@
 import type { McpListing, McpServerListed } from "../ports/mcp-servers.ts";
 import type { EventDraft } from "../session/log-event.ts";
 import { type Drafting, draft, sessionError } from "./drafting.ts";
+import { recordedEgress } from "./results.ts";
 
 /** What the session's servers have, and an error for each that could not be asked: the turn goes on without. */
-export function listedDrafts(drafting: Drafting, listing: McpListing): readonly EventDraft[] {
+export function listedDrafts(
+  drafting: Drafting,
+  { servers, egress }: McpListing,
+): readonly EventDraft[] {
   return [
-    draft(drafting, "drover.mcp_tools_listed", { public: {}, private: listing }),
-    ...listing.servers.flatMap((server) => serverErrors(drafting, server)),
+    draft(drafting, "drover.mcp_tools_listed", { public: {}, private: { servers } }),
+    ...recordedEgress(drafting, null, egress),
+    ...servers.flatMap((server) => serverErrors(drafting, server)),
   ];
 }
 

@@ -110,16 +110,19 @@ export interface EventBodies {
   /** What was judged of a response's calls, directly before its events. */
   "drover.calls_judged": Entry<Empty, JudgedCalls>;
   /** What the session's MCP servers have: what is offered of it from here on, in whatever process. */
-  "drover.mcp_tools_listed": Entry<Empty, McpListing>;
+  "drover.mcp_tools_listed": Entry<Empty, Pick<McpListing, "servers">>;
   /** Journalled before a call is sent: where it runs, so that it is never sent twice. */
   "drover.call_started": Entry<
     Empty,
     { readonly call_id: string; readonly hand_id: string; readonly hands_boot: string }
   >;
-  /** Whom the sandbox spoke to until the call's result, which is directly before this. */
+  /**
+   * Whom the session spoke to until the call's result, which is directly before this; without a call, until its MCP
+   * servers were listed.
+   */
   "drover.egress": Entry<
     Empty,
-    { readonly call_id: string; readonly records: readonly EgressRecord[] }
+    { readonly call_id: string | null; readonly records: readonly EgressRecord[] }
   >;
   /** What the sandbox was made as in which the call ran, if it was the first in there. */
   "drover.sandbox_started": Entry<

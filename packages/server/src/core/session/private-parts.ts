@@ -72,7 +72,6 @@ const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
           .optional(),
       }),
     ),
-    egress: z.array(EgressDecision).optional(),
   }),
   "agent.thread_context_compacted": z.looseObject({
     summary: z.array(Block),
@@ -118,7 +117,10 @@ const PRIVATE: { readonly [T in EventType]: z.ZodType } = {
     hand_id: z.string(),
     hands_boot: z.string(),
   }),
-  "drover.egress": z.looseObject({ call_id: z.string(), records: z.array(EgressDecision) }),
+  "drover.egress": z.looseObject({
+    call_id: z.string().nullable(),
+    records: z.array(EgressDecision),
+  }),
   "drover.sandbox_started": z.looseObject({
     call_id: z.string(),
     facts: z.looseObject({

@@ -2,6 +2,8 @@ import type { SandboxNetwork } from "../../core/ports/hands.ts";
 import type { SessionCredentials } from "../../core/ports/session-credentials.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { EgressLedger } from "../egress/egress-ledger.ts";
+import { KnownSecrets } from "../sweep/known-secrets.ts";
+import { masked } from "./masked.ts";
 import { McpConnection, McpSessionLostError } from "./mcp-connection.ts";
 import { McpFailure, notSent } from "./mcp-failure.ts";
 import type { WayOptions } from "./server-connection.ts";
@@ -62,6 +64,12 @@ export class McpClient {
     } finally {
       this.#uses -= 1;
     }
+  }
+
+  /** What came from the server, without the secrets that it was sent. */
+  masked<T>(value: T): T {
+    const { credentials } = this.#user;
+    return credentials === undefined ? value : masked(value, new KnownSecrets(credentials).mask);
   }
 
   /** True if the server has said since the last time that it has other tools. */

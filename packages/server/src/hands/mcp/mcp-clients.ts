@@ -68,14 +68,15 @@ export class McpClients {
         connection.callTool(settings.tool, input, signal),
       );
       return {
-        content: resultContent(result),
+        content: client.masked(resultContent(result)),
         is_error: result["isError"] === true,
         ...newsOf(client, false),
       };
     } catch (error) {
       if (!(error instanceof McpFailure)) throw error;
       const isBroken = error.kind !== "refusal";
-      return { ...failed(toldOf(error)), ...(client && newsOf(client, isBroken)) };
+      const told = failed(toldOf(error));
+      return client === undefined ? told : { ...client.masked(told), ...newsOf(client, isBroken) };
     }
   }
 
@@ -110,7 +111,7 @@ export class McpClients {
       const listed = await client.use(stop, (connection) => connection.listTools(stop));
       const { tools, leftOut } = listed;
       const found = { name, tools, ...(leftOut.length > 0 && { left_out: leftOut }) };
-      return { server: found, egress: client.ledger.take() };
+      return { server: client.masked(found), egress: client.ledger.take() };
     } catch (error) {
       if (!(error instanceof McpFailure)) throw error;
       const message = late.aborted
@@ -118,7 +119,10 @@ export class McpClients {
         : error.message;
       const type = error.kind === "authentication" ? "authentication" : "connection";
       const failure = { name, tools: [], error: { type, message } } as const;
-      return { server: failure, egress: client?.ledger.take() ?? [] };
+      return {
+        server: client?.masked(failure) ?? failure,
+        egress: client?.ledger.take() ?? [],
+      };
     }
   }
 

@@ -7,6 +7,7 @@ import {
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { McpError, ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import { isDeeperThan } from "../../lib/json-depth.ts";
 import { VERSION } from "../../lib/version.ts";
 import { ListedTools } from "./listed-tools.ts";
 import { McpFailure } from "./mcp-failure.ts";
@@ -18,6 +19,8 @@ const GOODBYE_MS = 2_000;
 /** Between the end of an answer's stream and saying that no answer came: what was read is still on its way. */
 const GRACE_MS = 1_000;
 const PAGES_MAX = 64;
+/** Arrays and objects within each other, in what a tool gives. */
+const DEPTH_MAX = 256;
 
 /** As little as must be so: what is wrong inside concerns nothing beside it. */
 const ToolsPage = z.looseObject({
@@ -69,14 +72,21 @@ export class McpConnection {
       });
     } catch (error) {
       if (!isOldServers(error)) throw failureOf(error);
+      // What it says to an old client is no news of a server of today.
+      return await McpConnection.#openOld(url, newFetch, signal).catch((late: unknown) => {
+        throw failureOf(isRefusedToken(late) ? late : error);
+      });
     }
-    try {
-      const old = new SSEClientTransport(new URL(url), { fetch: newFetch() });
-      const nothing = { goodbye: async () => undefined, hasSession: () => false };
-      return await McpConnection.#connect(old, signal, nothing);
-    } catch (error) {
-      throw failureOf(error);
-    }
+  }
+
+  static async #openOld(
+    url: string,
+    newFetch: () => ServerFetch,
+    signal: AbortSignal,
+  ): Promise<McpConnection> {
+    const transport = new SSEClientTransport(new URL(url), { fetch: newFetch() });
+    const nothing = { goodbye: async () => undefined, hasSession: () => false };
+    return await McpConnection.#connect(transport, signal, nothing);
   }
 
   static async #connect(
@@ -138,9 +148,13 @@ export class McpConnection {
     signal: AbortSignal,
   ): Promise<ToolResult> {
     const params = { name, arguments: { ...input } };
-    return await this.#ask(signal, (options) =>
+    const result = await this.#ask(signal, (options) =>
       this.#client.request({ method: "tools/call", params }, ToolResult, options),
     );
+    if (!isDeeperThan(result, DEPTH_MAX)) return result;
+    throw new McpFailure("refusal", "The tool's result is too deep to be read.", {
+      isUnknown: false,
+    });
   }
 
   /** Never rejects. */
@@ -282,6 +296,10 @@ function isOldServers(error: unknown): boolean {
   if (!(error instanceof StreamableHTTPError)) return false;
   const status = error.code ?? 0;
   return status >= 400 && status < 500;
+}
+
+function isRefusedToken(error: unknown): boolean {
+  return error instanceof McpFailure && error.kind === "authentication";
 }
 
 /** The specification's 404, and the 400 that some servers give instead: the request was not taken. */
