@@ -35,6 +35,25 @@ test.each([
   expect(await filled(...[...bytes].map((byte) => Buffer.from([byte])))).toBe(expected);
 });
 
+test("does not keep the end of a message, though a placeholder may begin so", async () => {
+  const answered = Promise.withResolvers<void>();
+  const body = withSecretsInside(
+    (async function* () {
+      yield Buffer.from("end");
+      await answered.promise;
+      yield Buffer.from(KEY.slice(0, 20));
+      yield Buffer.from(KEY.slice(20));
+    })(),
+    secretOf,
+  );
+  const said: string[] = [];
+  for await (const part of body) {
+    said.push(part.toString());
+    if (said.join("") === "end") answered.resolve();
+  }
+  expect(said.join("")).toBe("endsëcret");
+});
+
 test("rejects where a secret cannot be had", async () => {
   const body = withSecretsInside(each([Buffer.from(KEY)]), async () => {
     throw new Error("nobody answers");

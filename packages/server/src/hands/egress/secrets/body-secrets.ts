@@ -2,18 +2,31 @@ import { PLACEHOLDER_LENGTH, PLACEHOLDER_PREFIX } from "../../../core/vaults/pla
 
 const PREFIX = Buffer.from(PLACEHOLDER_PREFIX);
 const REST = /^[a-z0-9]*$/;
+/** So little of a placeholder is as likely the end of a message. */
+const FAINT_BYTES = PREFIX.length / 2;
+/** Longer than a program needs to go on with what it is writing. */
+const PAUSE_MS = 200;
 const NOTHING = Buffer.alloc(0);
 
 /** The secret of a placeholder where it may stand; undefined for one that is to go out as it is. */
 export type SecretOf = (placeholder: string) => Promise<string | undefined>;
 
-/** A body with secrets in place of placeholders, wherever it is cut. Rejects as `secretOf` and the body do. */
+/**
+ * A body with secrets in place of placeholders, wherever it is cut. What may be the first letters of one is not kept
+ * for long: somebody may wait for just that end of a message. Rejects as `secretOf` and the body do.
+ */
 export async function* withSecretsInside(
   body: AsyncIterable<Uint8Array>,
   secretOf: SecretOf,
 ): AsyncGenerator<Buffer> {
   let held: Buffer = NOTHING;
-  for await (const chunk of body) {
+  const isFaint = () => held.length > 0 && held.length <= FAINT_BYTES;
+  for await (const chunk of withPauses(body, isFaint)) {
+    if (chunk === undefined) {
+      yield held;
+      held = NOTHING;
+      continue;
+    }
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const { parts, rest } = read(held.length === 0 ? bytes : Buffer.concat([held, bytes]));
     for (const part of parts) {
@@ -23,6 +36,36 @@ export async function* withSecretsInside(
     held = rest;
   }
   if (held.length > 0) yield held;
+}
+
+/** Undefined, once, where nothing comes for a while and that is of interest. */
+async function* withPauses(
+  body: AsyncIterable<Uint8Array>,
+  isOfInterest: () => boolean,
+): AsyncGenerator<Uint8Array | undefined> {
+  const iterator = body[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = iterator.next();
+      if (isOfInterest() && (await isLate(next))) yield undefined;
+      const { done, value } = await next;
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+async function isLate(next: Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(true), PAUSE_MS);
+  const isThere = () => false;
+  try {
+    return await Promise.race([next.then(isThere, isThere), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 interface Read {

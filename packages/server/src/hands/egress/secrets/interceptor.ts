@@ -69,9 +69,16 @@ export class Interceptor {
       socket.destroy();
       return;
     }
-    if (spoken === "other") return await wayOut.relay(client, socket);
-    socket.setTimeout(0);
-    if (spoken === "http") return await this.#serve(client, { ...place, socket }, undefined);
+    // A client that names somebody else, behind an address or a host of many, is not read: what it is shown would
+    // be for the wrong name, and what it sends is for a server that nobody here has judged.
+    const isForOther =
+      spoken.type === "tls" &&
+      spoken.serverName !== undefined &&
+      readHost(spoken.serverName)?.text !== host;
+    if (spoken.type === "other" || isForOther) return await wayOut.relay(client, socket);
+    // From here on others watch, of whom not all see what goes over these.
+    for (const side of [client, socket]) side.setTimeout(0);
+    if (spoken.type === "http") return await this.#serve(client, { ...place, socket }, undefined);
     const secured = await securedClient(client, {
       identity: authority.identityOf(host),
       timeoutMs: TLS_MS,

@@ -84,8 +84,13 @@ function decoderOf(headers: Headers): Transform | undefined {
 function writeHead(response: Response, status: number, headers: Headers): void {
   response.sendDate = false;
   // Without the words of its status line, which are a server's to choose.
-  if (response instanceof ServerResponse) response.writeHead(status, headers.flat());
-  else response.writeHead(status, http2Headers(headers));
+  if (!(response instanceof ServerResponse)) {
+    response.writeHead(status, http2Headers(headers));
+    return;
+  }
+  response.writeHead(status, headers.flat());
+  // The body of what ends when it ends may begin late.
+  if (valuesOf(headers, "content-length").length === 0) response.flushHeaders();
 }
 
 function addTrailers(response: Response, trailers: Headers): void {

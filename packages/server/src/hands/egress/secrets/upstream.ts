@@ -188,8 +188,13 @@ export class Upstream {
     });
     // Such as of one that answers by what is no status, or asks for another protocol.
     sent.once("close", () => outcome.reject(new Error("the server did not answer")));
-    if (asked.body === undefined) sent.end();
-    else upload(asked.body, sent, () => sent.addTrailers(asked.trailers().map(mutable)));
+    if (asked.body === undefined) {
+      sent.end();
+    } else {
+      // The server may answer before there is anything of the body.
+      sent.flushHeaders();
+      upload(asked.body, sent, () => sent.addTrailers(asked.trailers().map(mutable)));
+    }
     return await outcome.promise;
   }
 
