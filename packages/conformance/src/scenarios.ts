@@ -32,6 +32,7 @@ import { eventsTurn } from "./scenarios/events-turn.ts";
 import { fileLists } from "./scenarios/file-lists.ts";
 import { files } from "./scenarios/files.ts";
 import { isolation } from "./scenarios/isolation.ts";
+import { mcpTools } from "./scenarios/mcp-tools.ts";
 import { memories } from "./scenarios/memories.ts";
 import { memoryLists } from "./scenarios/memory-lists.ts";
 import { memoryStoreLives } from "./scenarios/memory-store-lives.ts";
@@ -74,6 +75,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...agentReads,
   ...agentTools,
   ...agentWebTools,
+  ...mcpTools,
   ...webTools,
   ...agentUpdates,
   ...multiagent,

@@ -47,6 +47,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   yazl: ["lib/archive"],
   "modern-tar": ["lib/archive"],
   "html-to-text": ["hands/web"],
+  "@modelcontextprotocol/sdk": ["hands/mcp"],
   "node:child_process": [
     "hands/sandbox",
     "hands/base/build-base.ts",

@@ -183,7 +183,7 @@ export const Settings = z.strictObject({
   DROVER_EGRESS_ALLOW: Names.pipe(z.array(EgressTarget))
     .default([])
     .describe(
-      "What the server, its sandboxes, the cloning of repositories and the tool `web_fetch` may connect to though it is not of the public internet, also without TLS: addresses, networks and host names, with commas between, such as `127.0.0.1,10.20.0.0/16,mcp.internal`. Every holder of an API key and every agent with that tool can then reach them, and so can code in every sandbox whose environment allows the host.",
+      "What the server, its sandboxes, the cloning of repositories, the clients of MCP servers and the tool `web_fetch` may connect to though it is not of the public internet, also without TLS: addresses, networks and host names, with commas between, such as `127.0.0.1,10.20.0.0/16,mcp.internal`. Every holder of an API key and every agent with that tool can then reach them, and so can code in every sandbox whose environment allows the host.",
     ),
   DROVER_SECRETS_FOLDER: z
     .string()

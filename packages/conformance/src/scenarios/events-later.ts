@@ -1,44 +1,19 @@
 import assert from "node:assert/strict";
 import { type Scenario, scenario } from "../scenario.ts";
 import { accepted, assertHas, assertTime } from "../support/expect.ts";
-import { newAgent, newSession } from "../support/fixtures.ts";
-import { send, sendText } from "../support/sending.ts";
+import { newSession } from "../support/fixtures.ts";
+import { send } from "../support/sending.ts";
 import { historyOf, runTurn, script } from "../support/turns.ts";
 import { eventsOf, onlyOf, typesOf, Watch } from "../support/watch.ts";
 import type { Target } from "../target.ts";
 
-/** A host that no resolver knows. */
-const NOWHERE = "https://mcp.nowhere.invalid/mcp";
 /** More than `WINDOW_TOKENS`, which is more than an agent's tools and a short message. */
 const LARGE_WORDS = 25_000;
 const WINDOW_TOKENS = 20_000;
 const TERMINAL = ["satisfied", "max_iterations_reached", "failed", "interrupted"];
 
-/** MCP, outcomes, compaction, repositories. */
+/** Outcomes, compaction, repositories. */
 export const eventsLater: readonly Scenario[] = [
-  scenario(
-    "an MCP server that cannot be reached is told, and the session goes on without it",
-    {
-      verifies: ["events.error.mcp", "events.agent.mcp"],
-      rows: [62],
-      needs: ["scripted-model"],
-      deferred: "MCP servers are not called yet: a session of an agent with some answers 501",
-    },
-    async (t) => {
-      const agent = await newAgent(t, {
-        mcp_servers: [{ type: "url", name: "nowhere", url: NOWHERE }],
-        tools: [{ type: "mcp_toolset", mcp_server_name: "nowhere" }],
-      });
-      const session = await newSession(t, { agent: agent.id });
-      const watch = await Watch.open(t, session.id);
-      await sendText(t, session.id, script("- say: I do without"));
-      const { error } = await watch.untilType("session.error");
-      assertHas(error, { type: "mcp_connection_failed_error", mcp_server_name: "nowhere" });
-      const turn = await watch.turn();
-      assert.equal(onlyOf(turn, "agent.message").content.length, 1);
-      await watch.close();
-    },
-  ),
   scenario(
     "an outcome is worked towards and evaluated until its result is final",
     {

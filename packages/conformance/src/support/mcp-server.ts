@@ -17,7 +17,7 @@ export interface McpServer extends AsyncDisposable {
   requests: number;
 }
 
-/** An MCP server on this machine with no tools, and the token endpoint of its OAuth server. */
+/** An MCP server on this machine with the tool `repeat`, and the token endpoint of its OAuth server. */
 export async function openMcpServer(token: string): Promise<McpServer> {
   const server = createServer((request, response) => {
     world.requests += 1;
@@ -64,13 +64,30 @@ async function answerMcp(
   answer(response, 200, { jsonrpc: "2.0", id, result: resultOf(method, params) });
 }
 
-function resultOf(method: string, params: { protocolVersion?: string } | undefined): object {
-  if (method !== "initialize") return { tools: [] };
-  return {
-    protocolVersion: params?.protocolVersion ?? "2025-06-18",
-    capabilities: { tools: {} },
-    serverInfo: { name: "conformance", version: "1" },
-  };
+const REPEAT = {
+  name: "repeat",
+  description: "Repeats what it is given.",
+  inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+};
+
+interface Params {
+  readonly protocolVersion?: string;
+  readonly arguments?: { readonly text?: string };
+}
+
+function resultOf(method: string, params: Params | undefined): object {
+  switch (method) {
+    case "initialize":
+      return {
+        protocolVersion: params?.protocolVersion ?? "2025-06-18",
+        capabilities: { tools: {} },
+        serverInfo: { name: "conformance", version: "1" },
+      };
+    case "tools/call":
+      return { content: [{ type: "text", text: `You said ${params?.arguments?.text}.` }] };
+    default:
+      return { tools: [REPEAT] };
+  }
 }
 
 function answer(response: ServerResponse, status: number, body: object): void {
