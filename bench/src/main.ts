@@ -23,6 +23,7 @@ import { measureLongAnswer } from "./sections/long-answer.ts";
 import { measureManySandboxes } from "./sections/many-sandboxes.ts";
 import { measureMemory } from "./sections/memory.ts";
 import { measureSandbox } from "./sections/sandbox.ts";
+import { measureSecrets } from "./sections/secrets.ts";
 import { measureSessionList } from "./sections/session-list.ts";
 import { measureTurnCost } from "./sections/turn-cost.ts";
 import { measureWake } from "./sections/wake.ts";
@@ -45,6 +46,7 @@ const SECTIONS: Readonly<Record<string, (world: World) => Promise<Section>>> = {
   "turn-cost": measureTurnCost,
   "session-list": measureSessionList,
   coupled: measureCoupled,
+  secrets: measureSecrets,
 };
 
 const LOG_TAIL_CHARS = 4_000;

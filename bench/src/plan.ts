@@ -20,6 +20,8 @@ export interface Plan {
   readonly turnCost: Sampling;
   readonly sessionList: Sampling & { readonly sessions: number };
   readonly coupled: Sampling;
+  readonly secretRequests: Sampling;
+  readonly secretDownloads: Sampling;
 }
 
 /** Some 14 minutes on two cores; the budgets end a slower one after 18. */
@@ -45,6 +47,8 @@ export const FULL: Plan = {
   sessionList: { warmUp: 50, samples: 200, sessions: 1_000_000, budgetMs: 10_000 },
   // A sample takes seconds by its nature: fewer than elsewhere.
   coupled: { warmUp: 2, samples: 40, budgetMs: 240_000 },
+  secretRequests: { warmUp: 50, samples: 500, budgetMs: 20_000 },
+  secretDownloads: { warmUp: 1, samples: 8, budgetMs: 40_000 },
 };
 
 export const QUICK: Plan = {
@@ -65,4 +69,6 @@ export const QUICK: Plan = {
   turnCost: { warmUp: 1, samples: 5, budgetMs: 10_000 },
   sessionList: { warmUp: 5, samples: 20, sessions: 50_000, budgetMs: 5_000 },
   coupled: { warmUp: 1, samples: 3, budgetMs: 20_000 },
+  secretRequests: { warmUp: 20, samples: 50, budgetMs: 5_000 },
+  secretDownloads: { warmUp: 0, samples: 2, budgetMs: 10_000 },
 };

@@ -11,6 +11,13 @@ export class PatternAutomaton {
   readonly columnOf = new Uint8Array(256);
   /** By `state + column`: the next state, or its complement where the heads of patterns end. */
   readonly next: Int32Array;
+  /** Bytes that every pattern begins with at least. */
+  readonly window: number;
+  /**
+   * By the last two bytes of such a window, as a number: how many bytes from its first on begin no pattern (Wu and
+   * Manber). Most of what is read is passed over without being looked at.
+   */
+  readonly skips: Uint8Array;
   readonly #columns: number;
   readonly #depths: number[] = [0];
   /** Patterns whose heads end in a state, of which some may be shorter than its depth. */
@@ -26,6 +33,8 @@ export class PatternAutomaton {
       this.columnOf[byte] = columns;
       columns += 1;
     }
+    this.window = Math.min(HEAD_BYTES_MAX, ...heads.map(({ length }) => length));
+    this.skips = skipsOf(heads, this.window);
     this.#columns = columns;
     const children = this.#grow(heads);
     this.next = this.#link(children);
@@ -99,4 +108,15 @@ export class PatternAutomaton {
       return (this.#found[node]?.length ?? 0) > 0 ? ~state : state;
     });
   }
+}
+
+function skipsOf(heads: readonly Buffer[], window: number): Uint8Array {
+  const skips = new Uint8Array(256 * 256).fill(window - 1);
+  for (const head of heads) {
+    for (let at = 1; at < window; at++) {
+      const pair = head.readUInt16BE(at - 1);
+      skips[pair] = Math.min(skips[pair] ?? 0, window - 1 - at);
+    }
+  }
+  return skips;
 }

@@ -68,6 +68,7 @@ export class MaskStream {
   push(piece: Uint8Array): Buffer {
     const read = this.#held.length;
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    if (this.#automaton.patterns.length === 0) return bytes;
     const data = read === 0 ? bytes : Buffer.concat([this.#held, bytes]);
     this.#scan(data, read);
     this.#decide(data);
@@ -99,14 +100,29 @@ export class MaskStream {
   #scan(data: Buffer, from: number): void {
     const { columnOf, next } = this.#automaton;
     let state = this.#state;
+    // Of all lines here these are run for the bytes of every download.
     for (let at = from; at < data.length; at++) {
-      // Of all lines here this one is run for every byte of every download.
+      if (state === 0) at = this.#skip(data, at);
       state = next[state + (columnOf[data[at] as number] as number)] as number;
       if (state >= 0) continue;
       state = ~state;
       this.#note(state, at + 1);
     }
     this.#state = state;
+  }
+
+  /** The next place at which a pattern may begin; near the end of the data every place is one. */
+  #skip(data: Buffer, from: number): number {
+    const { skips, window } = this.#automaton;
+    const last = data.length - window;
+    let at = from;
+    while (at <= last) {
+      const end = at + window;
+      const skip = skips[((data[end - 2] as number) << 8) | (data[end - 1] as number)] as number;
+      if (skip === 0) return at;
+      at += skip;
+    }
+    return at;
   }
 
   #note(state: number, end: number): void {
