@@ -6,7 +6,7 @@
 #
 # Frame: uint32 length of the rest, uint32 request id, one letter, fields as (uint32 length, bytes)*.
 # From the host:                                      Answer fields:
-#   E command spill_path spill_after spill_max        end code total omitted spilled
+#   E command spill_path spill_after spill_max        end code total omitted spilled free_bytes free_files
 #   K                                                 (kills all that is not the agent)
 #   X output_max argument...                          end code stderr
 #   C request_id                                      (ends that X)
@@ -30,7 +30,7 @@ use constant {
   FORWARD_MAX => 4 << 20, TAIL_KEEP => 1 << 18, CARRY_KEEP => 1 << 14, ERROR_KEEP => 1 << 13,
   LIST_BYTES_MAX => 3 << 19, LIST_VISIT_MAX => 50_000, RUNS_MAX => 16, WRITES_MAX => 16,
   SPILLS_KEEP => 16, STATUS_FD => 60, OUTPUT_FD => 61, POLL_S => 0.025, KILL_TRIES => 1000,
-  STATE_DIR => '/mnt/session/.spill',
+  STATE_DIR => '/mnt/session/.spill', KEPT_DIR => '/workspace',
   # For the shell: where memory runs out, the kernel is to end what it started before it ends the agent.
   FIRST_TO_END => "{ builtin printf 1000 >/proc/self/oom_score_adj; } 2>/dev/null\n",
 };
@@ -283,7 +283,7 @@ sub start_exec {
   my ($id, $command, $spill_path, $spill_after, $spill_max) = @_;
   return fail($id, 'EBUSY', 'a command is running') if $exec;
   if ($shell && reap($shell)) { $lost = 1; drop_shell() }
-  if ($lost) { $lost = 0; return send_frame($id, 'r', 'lost', 0, 0, 0, 0) }
+  if ($lost) { $lost = 0; return send_frame($id, 'r', 'lost', 0, 0, 0, 0, room_on(KEPT_DIR)) }
   start_shell() unless $shell;
   return fail_errno($id, 'start bash') unless $shell;
   $resting = 0;
@@ -374,7 +374,8 @@ sub end_exec {
     $exec->{omitted} += $excess;
   }
   send_frame($exec->{id}, 'o', $exec->{tail}) if length $exec->{tail};
-  send_frame($exec->{id}, 'r', $end, $code, @$exec{qw(total omitted spilled)});
+  # The room left is told with every end: whether it is full is, and asking for it would be one more turn.
+  send_frame($exec->{id}, 'r', $end, $code, @$exec{qw(total omitted spilled)}, room_on(KEPT_DIR));
   $exec = undef;
 }
 
@@ -652,8 +653,15 @@ sub list_files {
 
 sub measure_disk {
   my ($id, $path) = @_;
+  my @room = room_on($path) or return fail_errno($id, $path);
+  send_frame($id, 'r', @room);
+}
+
+# (free bytes, free files) of the file system that it is in; empty with $! where there is none.
+sub room_on {
+  my ($path) = @_;
   my $buffer = "\0" x 256;
-  return fail_errno($id, $path) if syscall($SYS{statfs}, "$path", $buffer) != 0;
+  return if syscall($SYS{statfs}, "$path", $buffer) != 0;
   my ($block, $free, $files) = unpack 'x8 Q x16 Q x8 Q', $buffer;
-  send_frame($id, 'r', $free * $block, $files);
+  return ($free * $block, $files);
 }

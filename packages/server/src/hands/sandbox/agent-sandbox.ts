@@ -105,17 +105,18 @@ export class AgentSandbox implements Sandbox {
     });
     const stopped = await stoppedWhile(answer, timeoutMs, signal, () => this.#killAll());
     const fields = fieldsOf(await answer, this.#connection);
-    const limits = [...this.#takeLimitHits(), ...(await this.#fullDisks())];
     const end = fields.text();
     const code = fields.integer();
-    return {
-      ...(limits.length > 0 && { limits }),
+    const result = {
       exitCode: end === "exit" && !stopped ? code : null,
       ended: stopped ?? ENDS.get(end) ?? "exited",
       output_bytes: fields.integer(),
       omitted_bytes: fields.integer(),
       spilled_bytes: fields.integer(),
     };
+    const fullDisks = await this.#diskHits(async () => roomIn(fields));
+    const limits = [...this.#takeLimitHits(), ...fullDisks];
+    return limits.length > 0 ? { ...result, limits } : result;
   }
 
   async restartShell(): Promise<void> {
@@ -255,8 +256,7 @@ export class AgentSandbox implements Sandbox {
   async #fullDisks(): Promise<readonly LimitHit[]> {
     try {
       return await this.#diskHits(async () => {
-        const fields = await this.#ask("D", [KEPT_FOLDER]);
-        return { freeBytes: fields.integer(), freeFiles: fields.integer() };
+        return roomIn(await this.#ask("D", [KEPT_FOLDER]));
       });
     } catch (error) {
       if (error instanceof SandboxGoneError) return [];
@@ -287,6 +287,10 @@ const ABSENT: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 /** What the agent answers where the file is not as it was to be. */
 const STALE = "ESTALE";
 const NO_OUTPUT = { stdout: new Uint8Array(), stderr: new Uint8Array() };
+
+function roomIn(fields: AgentFields): DiskRoom {
+  return { freeBytes: fields.integer(), freeFiles: fields.integer() };
+}
 
 async function unlessStale(done: Promise<unknown>): Promise<boolean> {
   try {
