@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import { OperatorError } from "../lib/operator-error.ts";
 import { apiKeyFor } from "./api-key.ts";
 import { createLogger } from "./logger.ts";
+import { forbidCoreDumps } from "./no-core-dumps.ts";
 import { removeServerFile, writeServerFile } from "./server-file.ts";
 import { stopSignal } from "./stop-signal.ts";
 
@@ -13,6 +14,8 @@ export async function serve(loaded: Config): Promise<void> {
   const config = { ...loaded, apiKey: apiKeyFor(loaded) };
   const logger = createLogger(config);
   const { startServer } = await import("../serve/main.ts");
+  const unforbidden = forbidCoreDumps();
+  if (unforbidden !== undefined) logger.warn(unforbidden);
   const stopped = stopSignal();
   const server = await startServer(config, logger);
   try {

@@ -10,7 +10,7 @@ import type {
 import { KnownSecrets } from "../../sweep/known-secrets.ts";
 import type { Destination } from "../pass.ts";
 import type { SandboxAuthority } from "../trust/sandbox-authority.ts";
-import { trustedRoots } from "../trust/trusted-roots.ts";
+import { extraRoots, trustedRoots } from "../trust/trusted-roots.ts";
 import type { WayOut } from "../way-out.ts";
 import { BufferAllowance } from "./buffer-allowance.ts";
 import { type ExchangePlace, exchange } from "./exchange.ts";
@@ -49,7 +49,7 @@ export class Interceptor {
     this.#options = options;
     this.#known = new KnownSecrets(options.credentials);
     const { certificates } = options;
-    machineTrust ??= createSecureContext({ ca: [...trustedRoots()] });
+    machineTrust ??= createSecureContext({ ca: [...trustedRoots(), ...extraRoots()] });
     this.#trust =
       certificates === undefined ? machineTrust : createSecureContext({ ca: certificates });
   }
