@@ -53,6 +53,7 @@ export async function measureSandbox(world: World): Promise<Section> {
     ],
     notes: [
       "As the client sees it: from agent.tool_use on the stream to agent.tool_result, with the commit of the journal before the call and of the result after it. Each sandbox has its own way out to the network; the goal is the design's for those.",
+      `What \`${NAP}\` takes beyond \`true\` is no wait for anything: after 50 ms in which nothing ran, each step of each process, the timer and the sync of the disk take up to twice as long as right after another command.`,
       ...containers.notes,
     ],
   };
