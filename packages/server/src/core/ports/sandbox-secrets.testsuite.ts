@@ -126,6 +126,17 @@ export function testSecrets(
       },
     );
 
+    test("reach it also of a program whose environment was emptied, where the machine has a list of authorities", async ({
+      skip,
+    }) => {
+      if ((await box.sh("test -f /etc/ssl/certs/ca-certificates.crt")).exitCode !== 0) {
+        return skip("there is no such list here");
+      }
+      const said = await output(`env -i curl -sS -m 10 -H "x-key: ${KEY}" https://api.test/echo`);
+      expect(said).toContain(STARS);
+      expect(echo.last.headers["x-key"]).toBe(SECRET);
+    });
+
     describe.each(protocols)("by curl %s", (protocol) => {
       const curl = (rest: string) => output(`curl -sS -m 20 ${protocol} ${rest}`);
 

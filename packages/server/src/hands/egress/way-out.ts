@@ -17,6 +17,8 @@ export interface EgressLimits extends RelayLimits {
   readonly namesPerSecond: number;
   /** Requests at a time over one connection that is read. */
   readonly streams: number;
+  /** Connections that those may need, to a server that takes one request at a time over each. */
+  readonly upstreams: number;
 }
 
 export const EGRESS_LIMITS: EgressLimits = {
@@ -26,6 +28,7 @@ export const EGRESS_LIMITS: EgressLimits = {
   halfOpenMs: 2 * 60_000,
   namesPerSecond: 500,
   streams: 100,
+  upstreams: 16,
 };
 
 export interface WayOutOptions {

@@ -130,7 +130,7 @@ describe("to HTTP/1.1", () => {
 
   test("carries many requests of an HTTP/2 client, more than it has connections", async () => {
     const { world } = await open((asked, response) => setImmediate(() => response.end(asked.url)), {
-      streams: 5,
+      upstreams: 5,
     });
     await using _ = world;
     const session = connectHttp2(`https://api.test:${world.port}`, world.tls);

@@ -139,7 +139,7 @@ export class Interceptor {
     const { wayOut } = this.#options;
     return new Upstream({
       ...{ host, port, first: socket },
-      connectionsMax: wayOut.limits.streams,
+      connectionsMax: wayOut.limits.upstreams,
       dial: async () => {
         const opened = await wayOut.open(host, port);
         if (opened.type === "connected") return opened.socket;

@@ -9,6 +9,7 @@ import {
 import type { Socket } from "node:net";
 import { type Duplex, pipeline, type Readable } from "node:stream";
 import { TLSSocket } from "node:tls";
+import { Slots } from "../../../lib/slots.ts";
 import type { Headers } from "./header-secrets.ts";
 import { http2Headers, pairsOf } from "./http-headers.ts";
 import { type ServerTls, securedUpstream } from "./secured.ts";
@@ -76,6 +77,8 @@ export interface UpstreamOptions {
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #agent: UpstreamAgent;
+  /** Of requests by HTTP/1.1, each of which has a connection to itself. */
+  readonly #slots: Slots;
   #first: Socket | undefined;
   #session: Promise<ClientHttp2Session | undefined> | undefined;
   #ready: Socket | undefined;
@@ -84,7 +87,8 @@ export class Upstream {
   constructor(options: UpstreamOptions) {
     this.#options = options;
     this.#first = options.first;
-    this.#agent = new UpstreamAgent(() => this.#http1Socket(), options.connectionsMax);
+    this.#agent = new UpstreamAgent(() => this.#http1Socket());
+    this.#slots = new Slots(options.connectionsMax);
   }
 
   /** Resolves with the head of the answer. Rejects where there is none; aborting gives the request up. */
@@ -179,7 +183,11 @@ export class Upstream {
   }
 
   async #sendHttp1(asked: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
+    const giveBack = await this.#slots.take();
+    if (signal.aborted) giveBack();
+    signal.throwIfAborted();
     const sent = this.#request(asked, signal);
+    sent.once("close", giveBack);
     const outcome = Promise.withResolvers<UpstreamAnswer>();
     sent.once("response", (received) => outcome.resolve(answerOf(received)));
     sent.on("error", (error) => {
@@ -217,8 +225,8 @@ export class Upstream {
 class UpstreamAgent extends Agent {
   readonly #connect: () => Promise<Socket>;
 
-  constructor(connect: () => Promise<Socket>, maxSockets: number) {
-    super({ keepAlive: true, maxSockets });
+  constructor(connect: () => Promise<Socket>) {
+    super({ keepAlive: true });
     this.#connect = connect;
   }
 
