@@ -12,7 +12,6 @@ export const credentialUse: readonly Scenario[] = [
       verifies: ["credentials.placeholder"],
       rows: [104],
       needs: ["scripted-model"],
-      deferred: "sessions do not use credentials yet",
     },
     async (t) => {
       const vault = await newVault(t);
