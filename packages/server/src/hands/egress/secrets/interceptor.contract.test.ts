@@ -148,7 +148,7 @@ describe("to HTTP/1.1", () => {
     await using _ = world;
     for (const path of ["/1", "/2"]) expect((await ask(path)).body).toBe(path);
     expect(world.outside.dialled).toHaveLength(1);
-    server.closeIdleConnections();
+    server.closeAllConnections();
     await expect.poll(() => world.ledger.take().some(({ ms }) => ms > 0)).toBe(true);
     expect((await ask("/3")).body).toBe("/3");
     expect(world.outside.dialled).toHaveLength(2);

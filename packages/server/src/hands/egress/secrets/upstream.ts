@@ -179,6 +179,8 @@ export class Upstream {
       socket.destroy();
       throw new Error("the client has gone");
     }
+    // It may be half open, and nobody is to ask over what the server has left.
+    socket.once("end", () => socket.end());
     return socket;
   }
 
