@@ -4,8 +4,8 @@ import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { EgressLedger } from "../egress/egress-ledger.ts";
 import { KnownSecrets } from "../sweep/known-secrets.ts";
 import { masked } from "./masked.ts";
-import { McpConnection, McpSessionLostError } from "./mcp-connection.ts";
-import { McpFailure, notSent } from "./mcp-failure.ts";
+import type { McpConnection } from "./mcp-connection.ts";
+import { McpFailure, McpSessionLostError, notSent } from "./mcp-failure.ts";
 import type { WayOptions } from "./server-connection.ts";
 import { type ServerFetch, serverFetch } from "./server-fetch.ts";
 
@@ -98,6 +98,8 @@ export class McpClient {
   /** For all who wait for it, so that it ends with none of them. */
   async #open(): Promise<McpConnection> {
     try {
+      // The SDK takes 0.2 s to load, which would be waited for with every start of hands.
+      const { McpConnection } = await import("./mcp-connection.ts");
       const late = AbortSignal.timeout(OPEN_MS);
       this.#connection = await McpConnection.open(this.#url, this.#newFetch, late);
       return this.#connection;

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { isDeeperThan } from "../../lib/json-depth.ts";
 import { VERSION } from "../../lib/version.ts";
 import { ListedTools } from "./listed-tools.ts";
-import { McpFailure } from "./mcp-failure.ts";
+import { McpFailure, McpSessionLostError } from "./mcp-failure.ts";
 import { type Operation, operations, type ServerFetch } from "./server-fetch.ts";
 
 /** Milliseconds beyond anything that is asked for; the caller's signal ends it before. */
@@ -29,9 +29,6 @@ const ToolsPage = z.looseObject({
 });
 const ToolResult = z.looseObject({});
 export type ToolResult = z.infer<typeof ToolResult>;
-
-/** The session of the server is gone, and what was asked for was not done. */
-export class McpSessionLostError extends Error {}
 
 /** One session with one server, from `initialize` until it is closed or lost. All methods reject with `McpFailure`. */
 export class McpConnection {

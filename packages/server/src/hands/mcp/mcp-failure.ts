@@ -24,3 +24,6 @@ export class McpFailure extends Error {
 export function notSent(message: string): McpFailure {
   return new McpFailure("connection", message, { isUnknown: false });
 }
+
+/** The session of the server is gone, and what was asked for was not done. */
+export class McpSessionLostError extends Error {}

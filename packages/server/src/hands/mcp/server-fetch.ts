@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type IncomingMessage, request as requestHttp } from "node:http";
+import type { Socket } from "node:net";
 import type { SandboxNetwork } from "../../core/ports/hands.ts";
 import type { SessionCredentials } from "../../core/ports/session-credentials.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
@@ -109,8 +110,7 @@ async function exchange(
   token: ServerToken | undefined,
 ): Promise<IncomingMessage> {
   const stop = late === undefined ? signal : AbortSignal.any([signal, late]);
-  const aborted = () => notSent("the server did not answer in time");
-  const socket = await unlessAborted(connectToServer(url, way, way), stop, aborted);
+  const socket = await connected(connectToServer(url, way, way), stop);
   const body = textOf(init.body);
   if (token !== undefined) way.credentials?.used(token.use, 1);
   const answered = Promise.withResolvers<IncomingMessage>();
@@ -147,6 +147,18 @@ async function exchange(
     throw new McpFailure("connection", `The connection to the server broke off: ${why}.`, {
       isUnknown: true,
     });
+  }
+}
+
+async function connected(connecting: Promise<Socket>, stop: AbortSignal): Promise<Socket> {
+  try {
+    return await unlessAborted(connecting, stop, () =>
+      notSent("The server did not answer in time."),
+    );
+  } catch (error) {
+    // One that comes about when nobody wants it any more would stay open.
+    connecting.then((socket) => socket.destroy()).catch(() => undefined);
+    throw error;
   }
 }
 
