@@ -28,6 +28,8 @@ export async function runHands({ config }: { readonly config: Config }): Promise
       ...{ sparesMax, keeping },
       unsafeForgetCalls: config.test.unsafe.includes("journal"),
     });
+    // Whatever still waits for a server, as the counts of credentials do, is for nobody any more.
+    process.exit();
   } catch (error) {
     if (!(error instanceof HandsRunningError)) throw error;
     process.stderr.write(`${error.message}\n`);
