@@ -129,7 +129,6 @@ ${script("- say: read")}`;
     "a credential whose host the environment does not permit is told",
     {
       verifies: ["events.error.credential-host"],
-      deferred: "the credentials of vaults are not used in sessions yet",
     },
     async (t) => {
       const vault = await t.client.beta.vaults.create({ display_name: t.unique("vault") });
