@@ -14,8 +14,6 @@ export interface ConnectionLimits {
   readonly streamsMax: number;
 }
 
-const STREAM_WINDOW_BYTES = 1024 * 1024;
-
 /**
  * Answers the requests of one connection from inside, in the protocol that was agreed on, by asking its upstream.
  * Resolves when the connection is closed.
@@ -56,10 +54,8 @@ function http1Server(place: ExchangePlace, { idleMs }: ConnectionLimits): Server
 
 function http2Server(place: ExchangePlace, limits: ConnectionLimits): Http2Server {
   const server = createHttp2Server({
-    maxSessionMemory: 32,
     settings: {
       enableConnectProtocol: false,
-      initialWindowSize: STREAM_WINDOW_BYTES,
       maxConcurrentStreams: limits.streamsMax,
       maxHeaderListSize: HEADER_BYTES_MAX,
     },

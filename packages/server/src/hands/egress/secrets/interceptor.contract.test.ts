@@ -249,6 +249,21 @@ describe("to HTTP/1.1", () => {
     agent.destroy();
   });
 
+  test("lets go of an answer that it cannot read, whatever becomes of that", async () => {
+    const closed = Promise.withResolvers<void>();
+    const { world, ask, agent } = await open((asked, response) => {
+      asked.socket.once("close", closed.resolve);
+      response.writeHead(200, { "content-encoding": "compress", "content-length": "100" });
+      response.write("some of it");
+      setImmediate(() => response.destroy());
+    });
+    await using _ = world;
+    const { answered, body } = await ask("/");
+    expect([answered.statusCode, body]).toEqual([502, expect.stringContaining("compress")]);
+    await closed.promise;
+    agent.destroy();
+  });
+
   test("is no way to smuggle a request: what was read is written anew", async () => {
     const seen: string[] = [];
     const { world } = await open((asked, response) => {

@@ -298,6 +298,8 @@ function http2Pairs(headers: IncomingHttpHeaders): Headers {
 }
 
 function answerOf(received: IncomingMessage): UpstreamAnswer {
+  // Of an answer that nobody reads any more it would end the process.
+  received.on("error", () => undefined);
   return {
     status: received.statusCode ?? 0,
     headers: pairsOf(received.rawHeaders),
