@@ -285,6 +285,14 @@ export function testSecrets(
       },
     );
 
+    test("are put into plain requests that offer another protocol, which is not taken up", async () => {
+      const said = await output(
+        `curl -sS -m 10 --http2 -w "%{http_version} %{http_code}" -H "a: $API_KEY" http://api.test/x`,
+      );
+      expect(said).toMatch(/1\.1 200$/);
+      expect([echo.last.headers["a"], echo.last.headers["upgrade"]]).toEqual([SECRET, undefined]);
+    });
+
     test("leave connections to other hosts as they are, with their servers' own certificates", async () => {
       const certificate = await output(
         `python3 -c 'import ssl; print(ssl.get_server_certificate(("free.test", 443)))'`,

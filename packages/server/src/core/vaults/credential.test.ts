@@ -153,6 +153,13 @@ describe("an environment variable", () => {
     }
   });
 
+  test("has no name that means something to every program", () => {
+    for (const secret_name of ["PATH", "LD_PRELOAD", "SSL_CERT_FILE", "home"]) {
+      expect(() => make({ ...VARIABLE, secret_name })).toThrow(InvalidRequestError);
+      expect(() => make({ ...VARIABLE, secret_name })).toThrow(`auth.secret_name: ${secret_name}`);
+    }
+  });
+
   test("its locations are merged by key, of which one stays enabled", () => {
     const before = { ...VARIABLE, injection_location: { header: true } };
     const merged = (injection_location: object) =>

@@ -15,7 +15,7 @@ import type { CallRecord } from "../journal/call-record.ts";
 import type { HandMemories } from "../memory/hand-memories.ts";
 import type { OutputWatch } from "../outputs/output-watch.ts";
 import { RESULT_BYTES_MAX } from "../protocol/messages.ts";
-import { KnownSecrets } from "../sweep/known-secrets.ts";
+import { knownSecretsOf } from "../sweep/known-secrets.ts";
 import { Sweeper } from "../sweep/sweeper.ts";
 import { sweptOutcome } from "../sweep/swept-outcome.ts";
 import {
@@ -84,7 +84,7 @@ export class CallRunner {
   async run(record: CallRecord): Promise<CallOutcome> {
     const outcome = await this.#outcome(record);
     const credentials = this.#credentialsOf(record.call);
-    return credentials ? sweptOutcome(outcome, new KnownSecrets(credentials)) : outcome;
+    return credentials ? sweptOutcome(outcome, knownSecretsOf(credentials)) : outcome;
   }
 
   async #outcome(record: CallRecord): Promise<CallOutcome> {
@@ -195,7 +195,7 @@ export class CallRunner {
     const { name, input } = record.call;
     const over = new AbortController();
     const credentials = this.#credentialsOf(record.call);
-    const sweeper = credentials && new Sweeper(new KnownSecrets(credentials));
+    const sweeper = credentials && new Sweeper(knownSecretsOf(credentials));
     const onOutput = (chunk: Uint8Array) => {
       if (!over.signal.aborted) record.output.append(sweeper?.push(chunk) ?? chunk);
     };

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import type { Recipe } from "../../core/ports/hands.ts";
-import { SandboxUnavailableError } from "../../core/ports/sandbox.ts";
+import { type ProvisionRequest, SandboxUnavailableError } from "../../core/ports/sandbox.ts";
 import { makeCall } from "../fake/make-call.ts";
 import { ManualClock } from "../fake/manual-clock.ts";
+import { ScriptedCredentials } from "../fake/scripted-credentials.ts";
 import { ScriptedProvider } from "../fake/scripted-provider.ts";
 import { SandboxKeeper } from "./sandbox-keeper.ts";
+import { sandboxSecrets } from "./sandbox-secrets.ts";
 
 test("makes one sandbox for all calls of a hand, on the first", async () => {
   const { keeper, provider } = open();
@@ -261,6 +263,23 @@ test("gives a sandbox to another session only if its own would be the same", asy
   expect(await by("sesn_3", ["two.test"])).toBe(1);
   expect(await by("sesn_1")).toBe(2);
   expect(provider.sandboxes.map(({ isDead }) => isDead)).toEqual([true, true, false]);
+});
+
+test("gives a sandbox with credentials to the session alone that it was made for", async () => {
+  const { keeper, provider } = open();
+  const secrets = sandboxSecrets(new ScriptedCredentials());
+  const by = async (holder: string, given: Partial<ProvisionRequest>) => {
+    const request = { ...makeCall(), ...given, holder };
+    const lease = await keeper.acquire(request, new AbortController().signal);
+    lease.release();
+    return provider.sandboxes.map((sandbox): unknown => sandbox).indexOf(lease.sandbox);
+  };
+  expect(await by("sesn_1", { secrets })).toBe(0);
+  expect(await by("sesn_1", { secrets })).toBe(0);
+  expect(await by("sesn_2", { secrets })).toBe(1);
+  expect(await by("sesn_3", {})).toBe(2);
+  expect(await by("sesn_4", { secrets })).toBe(3);
+  expect(provider.sandboxes.map(({ isDead }) => isDead)).toEqual([true, true, true, false]);
 });
 
 test("ends the sandbox that was not used for the longest time, if there is one", async () => {

@@ -2,6 +2,15 @@ import type { SessionCredentials } from "../../core/ports/session-credentials.ts
 import type { Secret } from "../../lib/secret.ts";
 import { SecretMask } from "../../lib/secret-mask.ts";
 
+const shared = new WeakMap<object, KnownSecrets>();
+
+/** The same for all who look through what is a session's: a mask of many secrets takes milliseconds to be made. */
+export function knownSecretsOf(credentials: Pick<SessionCredentials, "known">): KnownSecrets {
+  const known = shared.get(credentials) ?? new KnownSecrets(credentials);
+  shared.set(credentials, known);
+  return known;
+}
+
 /** What masks all that was given out for a session; made anew when there is more of it. */
 export class KnownSecrets {
   readonly #credentials: Pick<SessionCredentials, "known">;

@@ -2,9 +2,11 @@ import { expect, test } from "vitest";
 import type { Recipe } from "../../core/ports/hands.ts";
 import { makeCall } from "../fake/make-call.ts";
 import { ManualClock } from "../fake/manual-clock.ts";
+import { ScriptedCredentials } from "../fake/scripted-credentials.ts";
 import { ScriptedProvider } from "../fake/scripted-provider.ts";
 import { SparingProvider } from "../fake/scripted-spares.ts";
 import { SandboxKeeper } from "../runtime/sandbox-keeper.ts";
+import { sandboxSecrets } from "../runtime/sandbox-secrets.ts";
 import { WarmPool } from "./warm-pool.ts";
 
 test("a new hand is served by a spare of the shape that the one before had", async () => {
@@ -39,6 +41,18 @@ test("two calls at once never get the same", async () => {
   const leases = await Promise.all([acquire("hand_2"), acquire("hand_3")]);
   expect(leases[0]?.sandbox).toBe(provider.spares.sandboxes[0]);
   expect(leases[1]?.sandbox).toBe(provider.sandboxes[1]);
+});
+
+test("a session with credentials gets none, since programs of a spare trust the machine alone", async () => {
+  const { provider, acquire, fill, keeper, pool } = open();
+  await acquire("hand_1");
+  await fill();
+  const secrets = sandboxSecrets(new ScriptedCredentials());
+  const request = { ...makeCall({ handId: "hand_2" }), secrets };
+  expect(pool.hasFor(request)).toBe(false);
+  const { sandbox } = await keeper.acquire(request, new AbortController().signal);
+  expect(sandbox).toBe(provider.sandboxes[1]);
+  expect((await acquire("hand_3")).sandbox).toBe(provider.spares.sandboxes[0]);
 });
 
 test("none is made when none is set", async () => {

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { type ExchangePlace, exchange } from "./exchange.ts";
-import { passUpgrade } from "./pass-upgrade.ts";
+import { isWebSocket, passUpgrade } from "./pass-upgrade.ts";
 import { HEADER_BYTES_MAX } from "./upstream.ts";
 
 export interface ConnectionLimits {
@@ -24,7 +24,8 @@ export async function serveConnection(
   limits: ConnectionLimits,
 ): Promise<void> {
   const closed = Promise.withResolvers<void>();
-  client.once("close", () => closed.resolve());
+  if (client.destroyed) closed.resolve();
+  else client.once("close", () => closed.resolve());
   const isHttp2 = client instanceof TLSSocket && client.alpnProtocol === "h2";
   const server = isHttp2 ? http2Server(place, limits) : http1Server(place, limits);
   server.emit("connection", client);
@@ -42,6 +43,8 @@ function http1Server(place: ExchangePlace, { idleMs }: ConnectionLimits): Server
     keepAliveTimeout: idleMs,
     maxHeaderSize: HEADER_BYTES_MAX,
     noDelay: true,
+    // Others are asked as if they had offered nothing; Node 22 does not know this.
+    shouldUpgradeCallback: isWebSocket,
   });
   server.timeout = idleMs;
   server.on("request", (asked, response) => void exchange(asked, response, place));

@@ -7,7 +7,7 @@ import type {
   CredentialOffer,
   SessionCredentials,
 } from "../../../core/ports/session-credentials.ts";
-import { KnownSecrets } from "../../sweep/known-secrets.ts";
+import { type KnownSecrets, knownSecretsOf } from "../../sweep/known-secrets.ts";
 import type { Destination } from "../pass.ts";
 import type { SandboxAuthority } from "../trust/sandbox-authority.ts";
 import { extraRoots, trustedRoots } from "../trust/trusted-roots.ts";
@@ -47,7 +47,7 @@ export class Interceptor {
 
   constructor(options: InterceptorOptions) {
     this.#options = options;
-    this.#known = new KnownSecrets(options.credentials);
+    this.#known = knownSecretsOf(options.credentials);
     const { certificates } = options;
     machineTrust ??= createSecureContext({ ca: [...trustedRoots(), ...extraRoots()] });
     this.#trust =

@@ -16,13 +16,15 @@ export interface UpgradeGiven {
   readonly idleMs: number;
 }
 
+export function isWebSocket({ headers }: IncomingMessage): boolean {
+  return (headers.upgrade ?? "").toLowerCase() === "websocket";
+}
+
 /** Another protocol over the same connection. What comes back over it is looked through. Never rejects. */
 export async function passUpgrade(given: UpgradeGiven, place: ExchangePlace): Promise<void> {
   const { asked, client, head } = given;
   client.on("error", () => client.destroy());
-  if ((asked.headers.upgrade ?? "").toLowerCase() !== "websocket") {
-    return await withoutUpgrade(given, place);
-  }
+  if (!isWebSocket(asked)) return await withoutUpgrade(given, place);
   const gone = new AbortController();
   client.once("close", () => gone.abort());
   try {
@@ -41,7 +43,7 @@ export async function passUpgrade(given: UpgradeGiven, place: ExchangePlace): Pr
     if (head.length > 0 && upgraded.type === "switched") upgraded.socket.write(head);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    client.end(head502(reason));
+    client.end(answerText(502, `The host could not be asked: ${reason}`));
   }
 }
 
@@ -51,6 +53,13 @@ async function withoutUpgrade(
   place: ExchangePlace,
 ): Promise<void> {
   if (!(client instanceof Socket)) throw new Error("a connection that is no socket");
+  const { "content-length": length = "0", "transfer-encoding": coding } = asked.headers;
+  // Its body would have to be read by hand: Node 22 takes it for the other protocol already.
+  if (length !== "0" || coding !== undefined) {
+    return void client.end(
+      answerText(501, "A body cannot come with an offer to change the protocol."),
+    );
+  }
   const response = new ServerResponse(asked);
   response.shouldKeepAlive = false;
   response.assignSocket(client);
@@ -92,9 +101,10 @@ function headText(status: number, headers: Headers): string {
   return [`HTTP/1.1 ${status} ${words}`, ...lines, "", ""].join("\r\n");
 }
 
-function head502(reason: string): string {
-  return `${headText(502, [
+function answerText(status: number, sentence: string): string {
+  const headers: Headers = [
     ["content-type", "text/plain"],
     ["connection", "close"],
-  ])}The host could not be asked: ${reason}\n`;
+  ];
+  return `${headText(status, headers)}${sentence}\n`;
 }
