@@ -1,9 +1,9 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import {
   answer,
   type EverythingServer,
   startEverything,
+  startMcpServer,
   startMessagesApi,
   toolCall,
   toolResultsOf,
@@ -47,48 +47,46 @@ async function open(url: string, options: { policy?: object; vault_ids?: string[
 
 const calling = (tool: string, input = {}) => toolCall(`mcp__everything__${tool}`, input);
 
-/** A server of ours, which answers each call of its tool `work` as it is told to. */
+type AnswerCall = (respond: (text: string) => void) => void;
+
+/** A server of ours with the tool `work`, each call of which is answered as it is told to. */
 async function openServer(
-  answerCall: (respond: (text: string) => void, response: ServerResponse) => void,
-  token?: string,
+  answerCall: AnswerCall,
+  { token, onList = () => true }: { token?: string; onList?: () => boolean } = {},
 ) {
   const seen: string[] = [];
-  const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += String(chunk);
-    if (token !== undefined && request.headers.authorization !== `Bearer ${token}`) {
-      return void response.writeHead(401).end();
-    }
-    if (request.method !== "POST") return void response.writeHead(405).end();
-    const { id, method } = JSON.parse(body);
+  const server = await startMcpServer();
+  onTestFinished(async () => await server[Symbol.asyncDispose]());
+  server.override = ({ method: verb, headers, body }, response) => {
+    const isWelcome = token === undefined || headers.authorization === `Bearer ${token}`;
+    if (!isWelcome) response.writeHead(401).end();
+    else if (verb !== "POST") response.writeHead(405).end();
+    else answerMessage(JSON.parse(body), response);
+    return true;
+  };
+  const answerMessage = (message: { id?: number; method: string }, response: ServerResponse) => {
+    const { id, method } = message;
     seen.push(method);
-    if (id === undefined) return void response.writeHead(202).end();
+    if (id === undefined) return response.writeHead(202).end();
     const respond = (result: object) => {
       response.writeHead(200, { "content-type": "application/json" });
       response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
     };
-    if (method === "tools/list") respond({ tools: [{ name: "work" }] });
-    else if (method === "tools/call") {
-      answerCall((text) => respond({ content: [{ type: "text", text }] }), response);
-    } else {
-      respond({
-        ...{ protocolVersion: "2025-06-18", capabilities: { tools: {} } },
-        serverInfo: { name: "ours", version: "1" },
-      });
+    if (method === "tools/call") {
+      return answerCall((text) => respond({ content: [{ type: "text", text }] }));
     }
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/mcp`,
-    calls: () => seen.filter((method) => method === "tools/call").length,
-    seen,
+    if (method !== "tools/list") return respond(INITIALIZED);
+    return onList() && respond({ tools: [{ name: "work" }] });
   };
+  const calls = () => seen.filter((method) => method === "tools/call").length;
+  return { url: server.url, calls, seen };
 }
+
+const INITIALIZED = {
+  protocolVersion: "2025-06-18",
+  capabilities: { tools: {} },
+  serverInfo: { name: "ours", version: "1" },
+};
 
 test("a tool of the reference server is listed, called, and needs no sandbox", async () => {
   const talk = await open(everything.url);
@@ -162,6 +160,25 @@ test("a call whose hands die is an error, and is not made again", async () => {
   expect(server.calls()).toBe(1);
 });
 
+test("servers are asked again by other hands where those that asked them died", async () => {
+  const { promise: isListing, resolve: listing } = Promise.withResolvers<void>();
+  let lists = 0;
+  const server = await openServer((respond) => respond("worked"), {
+    onList: () => {
+      lists += 1;
+      if (lists === 1) listing();
+      return lists > 1;
+    },
+  });
+  const talk = await open(server.url);
+  await talk.say(script(answer(calling("work")), answer("done")));
+  await isListing;
+  process.kill(handsPid(world) ?? failed(), "SIGKILL");
+  const history = await talk.afterTurns(1);
+  expect(history.filter(isType("session.error"))).toEqual([]);
+  expect(history.find(isType("agent.mcp_tool_result"))?.is_error).toBe(false);
+});
+
 test("an interrupt ends a call, and its server is told", async () => {
   const { promise: isCalled, resolve: called } = Promise.withResolvers<unknown>();
   const server = await openServer(called);
@@ -201,7 +218,7 @@ test("a server that comes later is used from the next turn on", async () => {
 
 test("the token of a vault reaches its server and nobody else", async () => {
   const token = "bearer-canary-4711";
-  const server = await openServer((respond) => respond(`your token is ${token}`), token);
+  const server = await openServer((respond) => respond(`your token is ${token}`), { token });
   const vault = await world.client.beta.vaults.create({ display_name: "vault" });
   await world.client.beta.vaults.credentials.create(vault.id, {
     auth: { type: "static_bearer", token, mcp_server_url: server.url },

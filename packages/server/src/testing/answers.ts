@@ -1,12 +1,13 @@
 import type { ClientEventParams } from "@drover/api";
 import type { SessionKey } from "../core/ports/event-log.ts";
+import { isToolUse } from "../core/session/called-tool.ts";
 import type { LogEvent } from "../core/session/log-event.ts";
 import type { BrainWorld } from "./brain.ts";
 
 /** The calls of a log, in its order, whoever runs them. */
 export function callIds(log: readonly LogEvent[]): readonly string[] {
-  return log.flatMap(({ type, id }) =>
-    type === "agent.tool_use" || type === "agent.custom_tool_use" ? [id] : [],
+  return log.flatMap((event) =>
+    isToolUse(event) || event.type === "agent.custom_tool_use" ? [event.id] : [],
   );
 }
 
@@ -34,7 +35,7 @@ export async function answerAll(brain: BrainWorld, key: SessionKey): Promise<voi
   for (const id of reason.event_ids) {
     const call = log.find((event) => event.id === id);
     if (call?.type === "agent.custom_tool_use") await brain.post(key, result(id));
-    else if (call?.type === "agent.tool_use") {
+    else if (call !== undefined && isToolUse(call)) {
       await brain.post(key, call.public.name === "ask_delete" ? deny(id, "No.") : allow(id));
     }
   }

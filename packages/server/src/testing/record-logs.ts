@@ -30,6 +30,7 @@ interface Scenario {
   /** Tokens of the model's. */
   readonly window?: number;
   readonly tools?: Readonly<Record<string, MemoryTool>>;
+  readonly mcp?: NonNullable<Parameters<typeof createBrainWorld>[0]["mcp"]>;
   readonly play: (brain: BrainWorld) => Promise<SessionKey>;
 }
 
@@ -252,16 +253,62 @@ const SCENARIOS: readonly Scenario[] = [
       return key;
     },
   },
+  {
+    name: "mcp",
+    script: callThenText("mcp__mail__read", "mcp__mail__send"),
+    tools: { "mail/read": () => "a letter", "mail/send": () => "sent" },
+    mcp: {
+      agent: {
+        tools: [
+          toolsetOf("mail", "always_ask", { name: "read", ...setting("always_allow") }),
+          toolsetOf("gone", "always_allow"),
+        ],
+        mcp_servers: ["mail", "gone"].map((name) => {
+          return { type: "url", name, url: `https://${name}.test/mcp` };
+        }),
+      },
+      serve: ({ name }) =>
+        name === "mail"
+          ? { tools: ["read", "send"].map(listedTool) }
+          : { tools: [], error: { type: "connection", message: "It is not there." } },
+    },
+    play: async (brain) => {
+      const key = await brain.newSession();
+      await brain.send(key, "Read, then send.");
+      await brain.run();
+      await brain.post(
+        key,
+        ...callIds(await brain.log(key))
+          .slice(1)
+          .map(allow),
+      );
+      await brain.run();
+      return key;
+    },
+  },
 ];
+
+function setting(type: string) {
+  return { enabled: true, permission_policy: { type } };
+}
+
+function toolsetOf(mcp_server_name: string, policy: string, ...configs: readonly object[]) {
+  return { type: "mcp_toolset", mcp_server_name, default_config: setting(policy), configs };
+}
+
+function listedTool(name: string) {
+  return { name, description: `the tool ${name}`, input_schema: { type: "object" as const } };
+}
 
 const [, , folder = "."] = process.argv;
 mkdirSync(folder, { recursive: true });
-for (const { name, script, offered, window, tools = {}, play } of SCENARIOS) {
+for (const { name, script, offered, window, mcp, tools = {}, play } of SCENARIOS) {
   await using brain = await createBrainWorld({
     script,
     tools,
     ...(offered !== undefined && { offered }),
     ...(window !== undefined && { window }),
+    ...(mcp !== undefined && { mcp }),
   });
   const log = await brain.log(await play(brain));
   const lines = log.map((event) => JSON.stringify(event));

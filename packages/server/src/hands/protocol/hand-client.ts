@@ -8,7 +8,7 @@ import { failPoint } from "../../lib/fail-point.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { LOST_MESSAGE, outputsPath } from "./call-answer.ts";
 import { tellOn } from "./call-client.ts";
-import type { HandsConnection } from "./hands-connection.ts";
+import type { HandsAnswer, HandsConnection } from "./hands-connection.ts";
 import type { HandsFinder } from "./hands-finder.ts";
 import {
   CheckpointAnswer,
@@ -151,12 +151,7 @@ export class HandClient {
 
   async listTools(request: McpListRequest, signal: AbortSignal): Promise<McpListing> {
     try {
-      const stop = this.#stop(signal);
-      const connection = await unlessAborted(this.#finder.find(), stop, givenUp);
-      const { status, body } = await connection.send(
-        { method: "POST", path: "/v1/mcp/tools", body: request, silenceMs: LIST_MS },
-        stop,
-      );
+      const { status, body } = await this.#askForTools(request, this.#stop(signal));
       if (status === 200) return ToolsAnswer.parse(body);
       const message = Refusal.safeParse(body).data?.message ?? `status ${status} of the hands`;
       return unlisted(request, message);
@@ -164,6 +159,17 @@ export class HandClient {
       if (isUnreachable(error)) return unlisted(request, messageOf(error));
       throw error;
     }
+  }
+
+  /** Once more where the hands died over it: nothing is done by asking. */
+  async #askForTools(body: McpListRequest, stop: AbortSignal): Promise<HandsAnswer> {
+    const message = { method: "POST", path: "/v1/mcp/tools", body, silenceMs: LIST_MS } as const;
+    const found = () => unlessAborted(this.#finder.find(), stop, givenUp);
+    const connection = await found();
+    return await connection.send(message, stop).catch(async (error: unknown) => {
+      if (stop.aborted || !isUnreachable(error)) throw error;
+      return await (await found()).send(message, stop);
+    });
   }
 
   async reports(): Promise<readonly HandReport[]> {
