@@ -35,6 +35,8 @@ type Finish = (effect: (tx: StoreTransaction) => Promise<Wire>) => Promise<Respo
 
 interface ForkRequest {
   readonly key: SessionKey;
+  /** Of the key that asks for it. */
+  readonly keyId?: string;
   readonly params: SessionForkParams;
 }
 
@@ -52,7 +54,7 @@ interface ForkPoint {
  */
 export async function forkSession(
   options: ForkOptions,
-  { key, params }: ForkRequest,
+  { key, keyId, params }: ForkRequest,
   finish: Finish,
 ): Promise<Response> {
   const { store } = options;
@@ -67,6 +69,7 @@ export async function forkSession(
   const rename = (old: string) => renamed(old, source, id);
   const session: NewSession = {
     ...definitionOf(source),
+    ...(keyId !== undefined && { created_by: keyId }),
     id,
     thread_id: rename(source.thread_id),
     hand_id: newId("hand"),
@@ -141,7 +144,8 @@ async function finishFork(
 
 /** What a fork has of the session it is made from unless it is given something else. */
 function definitionOf(source: SessionRecord): NewSession {
-  const { updated_at, archived_at, deleted_at, last_seq, input_seq, input_at, ...own } = source;
+  const { updated_at, archived_at, deleted_at, last_seq, input_seq, input_at, ...rest } = source;
+  const { created_by: _, ...own } = rest;
   return { ...own, status: "idle", totals: { usage: {}, stats: {} } };
 }
 

@@ -60,6 +60,8 @@ export interface ImportOptions {
 
 interface ImportRequest {
   readonly workspaceId: string;
+  /** Of the key that asks for it. */
+  readonly keyId?: string;
   readonly query: SessionImportQuery;
   readonly content: AsyncIterable<Uint8Array>;
 }
@@ -138,6 +140,7 @@ function begin(
     // Its log tells.
     budget: null,
     totals: given.totals as NewSession["totals"],
+    ...(request.keyId !== undefined && { created_by: request.keyId }),
     created_at: line.created_at,
   };
   const key = { workspaceId: request.workspaceId, sessionId: id };

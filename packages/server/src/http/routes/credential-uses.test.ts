@@ -84,3 +84,17 @@ test("a validation is on record with the key that asked for it, and never with t
   expect((await list("?session_id=sesn_0")).body.data).toEqual([]);
   expect((await list("?verdict=released")).status).toBe(400);
 });
+
+test("a session and its fork are of the key that asked for each", async () => {
+  const { world } = await setUp();
+  const { body: keys } = await world.request("GET", "/v1/drover/api_keys");
+  const { body: session } = await world.request("POST", "/v1/sessions", await world.prepare());
+  const fork = await world.request("POST", `/v1/drover/sessions/${session.id}/fork`, {});
+  const makers = await Promise.all(
+    [session.id, fork.body.id].map(async (sessionId) => {
+      const { workspaceId } = world;
+      return (await world.store.sessions.find({ workspaceId, sessionId }))?.created_by;
+    }),
+  );
+  expect(makers).toEqual([keys.data[0]?.id, keys.data[0]?.id]);
+});

@@ -29,14 +29,15 @@ export function sessionCopyRoutes(options: Options): Hono<AppEnv> {
   return new Hono<AppEnv>()
     .post("/v1/drover/sessions/import", async (c) => {
       const query = parseQuery(c, SessionImportQuery);
-      const { workspaceId } = c.get("principal");
-      const request = { workspaceId, query, content: chunksOf(c) };
+      const { workspaceId, keyId } = c.get("principal");
+      const request = { workspaceId, keyId, query, content: chunksOf(c) };
       return await importSession(options, request, (effect, body) => write(c, effect, body));
     })
     .post("/v1/drover/sessions/:session_id/fork", async (c) => {
       refuseQuery(c);
       const { value, bytes } = await readJson(c, SessionForkParams);
-      const request = { key: sessionKey(c), params: value };
+      const { keyId } = c.get("principal");
+      const request = { key: sessionKey(c), keyId, params: value };
       return await forkSession(options, request, (effect) => write(c, effect, bytes));
     })
     .post("/v1/drover/sessions/:session_id/replay", async (c) => {
