@@ -264,6 +264,21 @@ describe("to HTTP/1.1", () => {
     agent.destroy();
   });
 
+  test("takes no body with an offer of another protocol", async () => {
+    const seen: string[] = [];
+    const { world } = await open((asked, response) => {
+      seen.push(`${asked.method} ${asked.url}`);
+      response.end("ok");
+    });
+    await using _ = world;
+    const socket = connectTls(world.tls);
+    socket.write(
+      "POST / HTTP/1.1\r\nHost: api.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 40\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: api.test\r\n\r\n",
+    );
+    expect((await buffer(socket)).toString()).toMatch(/^HTTP\/1.1 501 /);
+    expect(seen).toEqual([]);
+  });
+
   test("is no way to smuggle a request: what was read is written anew", async () => {
     const seen: string[] = [];
     const { world } = await open((asked, response) => {
@@ -279,6 +294,37 @@ describe("to HTTP/1.1", () => {
     await buffer(socket);
     expect(seen).not.toContain("GET /smuggled");
   });
+
+  test.each(["GET", "DELETE", "POST"])(
+    "frames the body of a %s, which is no second request",
+    async (method) => {
+      const seen: string[] = [];
+      const { world, agent } = await open(async (asked, response) => {
+        const { cookie } = asked.headers;
+        seen.push(`${asked.method} ${asked.url} ${await text(asked)} ${cookie}`);
+        response.end("ok");
+      });
+      await using _ = world;
+      const inner = `POST /inner HTTP/1.1\r\nHost: api.test\r\nX: ${KEY}\r\nContent-Length: 0\r\n\r\n`;
+      const whole = `${method} /outer ${inner.replace(KEY, SECRET)} a=1; b=2`;
+      const sent = request({
+        ...{ ...world.tls, agent, method, path: "/outer" },
+        headers: { host: "api.test", "transfer-encoding": "chunked", cookie: "a=1; b=2" },
+      });
+      sent.end(inner);
+      await once(sent, "response");
+      const session = connectHttp2(`https://api.test:${world.port}`, world.tls);
+      const stream = session.request(
+        { ":method": method, ":path": "/outer", cookie: ["a=1", "b=2"] },
+        { endStream: false },
+      );
+      stream.end(inner);
+      expect(await text(stream)).toBe("ok");
+      expect(seen).toEqual([whole, whole]);
+      session.destroy();
+      agent.destroy();
+    },
+  );
 
   test("ends everything when the sandbox ends", async () => {
     const { world, ask, server, agent } = await open((asked, response) => {

@@ -24,6 +24,13 @@ export function isWebSocket({ headers }: IncomingMessage): boolean {
 export async function passUpgrade(given: UpgradeGiven, place: ExchangePlace): Promise<void> {
   const { asked, client, head } = given;
   client.on("error", () => client.destroy());
+  const { "content-length": length = "0", "transfer-encoding": coding } = asked.headers;
+  // By now it is taken for what comes after the request, and would have to be read by hand.
+  if (length !== "0" || coding !== undefined) {
+    return void client.end(
+      answerText(501, "A body cannot come with an offer to change the protocol."),
+    );
+  }
   if (!isWebSocket(asked)) return await withoutUpgrade(given, place);
   const gone = new AbortController();
   client.once("close", () => gone.abort());
@@ -53,13 +60,6 @@ async function withoutUpgrade(
   place: ExchangePlace,
 ): Promise<void> {
   if (!(client instanceof Socket)) throw new Error("a connection that is no socket");
-  const { "content-length": length = "0", "transfer-encoding": coding } = asked.headers;
-  // Its body would have to be read by hand: Node 22 takes it for the other protocol already.
-  if (length !== "0" || coding !== undefined) {
-    return void client.end(
-      answerText(501, "A body cannot come with an offer to change the protocol."),
-    );
-  }
   const response = new ServerResponse(asked);
   response.shouldKeepAlive = false;
   response.assignSocket(client);

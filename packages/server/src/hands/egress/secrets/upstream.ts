@@ -11,7 +11,7 @@ import { type Duplex, pipeline, type Readable } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { Slots } from "../../../lib/slots.ts";
 import type { Headers } from "./header-secrets.ts";
-import { http2Headers, pairsOf } from "./http-headers.ts";
+import { http2Headers, pairsOf, valuesOf, without } from "./http-headers.ts";
 import { type ServerTls, securedUpstream } from "./secured.ts";
 
 /** Bytes of the headers of one answer. */
@@ -209,13 +209,17 @@ export class Upstream {
   }
 
   #request(asked: UpstreamRequest, signal: AbortSignal): ClientRequest {
-    const { method, path, authority, headers } = asked;
+    const { method, path, authority, body } = asked;
+    const headers = withOneCookie(asked.headers);
+    // Said by us, for every method: else what follows could be taken for another request.
+    const isChunked = body !== undefined && valuesOf(headers, "content-length").length === 0;
+    const framing: Headers = isChunked ? [["transfer-encoding", "chunked"]] : [];
     return request({
       agent: this.#agent,
       host: this.#options.host,
       method,
       path,
-      headers: [["host", authority], ...headers].flat(),
+      headers: [["host", authority], ...headers, ...framing].flat(),
       setHost: false,
       maxHeaderSize: HEADER_BYTES_MAX,
       signal,
@@ -322,6 +326,13 @@ function upload(
     to,
     () => undefined,
   );
+}
+
+/** HTTP/2 may send a cookie in parts, which is one header in HTTP/1.1. */
+function withOneCookie(headers: Headers): Headers {
+  const cookies = valuesOf(headers, "cookie");
+  if (cookies.length < 2) return headers;
+  return [...without(headers, "cookie"), ["cookie", cookies.join("; ")]];
 }
 
 function isOver({ closed, destroyed }: ClientHttp2Session): boolean {
