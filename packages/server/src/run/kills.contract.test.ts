@@ -35,7 +35,7 @@ test(`${KILLS} kills lose nothing, double nothing and leave nothing stuck`, {
   process.stdout.write(`${shownTally(tally)}\n`);
   expect(failures.map(told).join("\n\n")).toBe("");
   // Else the campaign has become tame: processes die before and after all that they reach out for.
-  const places = ["write", "model", "locate", "execute", "settle", "cancel"];
+  const places = ["write", "model", "locate", "execute", "settle", "cancel", "list tools"];
   const expected = places.flatMap((name) => [`before ${name}`, `after ${name}`]);
   if (KILLS >= 2_000) expect([...tally.places.keys()]).toEqual(expect.arrayContaining(expected));
 });

@@ -65,12 +65,12 @@ function isCall(event: LogEvent): event is ToolUse | LogEventOf<"agent.custom_to
 
 type ToolResult = LogEventOf<"agent.tool_result" | "agent.mcp_tool_result">;
 
-function isToolResult(event: LogEvent): event is ToolResult {
+export function isToolResult(event: LogEvent): event is ToolResult {
   return event.type === "agent.tool_result" || event.type === "agent.mcp_tool_result";
 }
 
 /** The id of its call. */
-function answeredBy(result: ToolResult): string {
+export function answeredBy(result: ToolResult): string {
   return result.type === "agent.tool_result"
     ? result.public.tool_use_id
     : result.public.mcp_tool_use_id;

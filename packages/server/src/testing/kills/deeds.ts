@@ -1,11 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import type { SessionKey } from "../../core/ports/event-log.ts";
 import type { HandCall } from "../../core/ports/hands.ts";
+import { calledTool, isToolUse } from "../../core/session/called-tool.ts";
 import type { LogEvent } from "../../core/session/log-event.ts";
 import { isSerialTool } from "../../core/tools/serial.ts";
 import type { MemoryToolAnswer } from "../../hands/fake/memory-hands.ts";
 import { Wakeup } from "../../lib/wakeup.ts";
 import type { BrainWorld } from "../brain.ts";
+import { answeredBy, isToolResult } from "../log-rules.ts";
 import type { User } from "./user.ts";
 
 const HUGE_CHARS = 40_000;
@@ -70,17 +72,15 @@ async function hold(
 /** True once each other call of the response has a result, or waits for this one. */
 function runsAlone(call: HandCall, log: readonly LogEvent[]): boolean {
   const own = log.find(({ id }) => id === call.callId);
-  const request = own?.type === "agent.tool_use" ? own.private.request : "";
+  const request = own !== undefined && isToolUse(own) ? own.private.request : "";
   return log.every((event) => {
-    if (event.type !== "agent.tool_use" || event.private.request !== request) return true;
+    if (!isToolUse(event) || event.private.request !== request) return true;
     const waits =
-      isSerialTool(event.public.name) && isSerialTool(call.name) && event.seq >= (own?.seq ?? 0);
+      isSerialTool(calledTool(event)) && isSerialTool(call.name) && event.seq >= (own?.seq ?? 0);
     return event.id === call.callId || waits || hasResult(event.id, log);
   });
 }
 
 function hasResult(callId: string, log: readonly LogEvent[]): boolean {
-  return log.some(
-    (event) => event.type === "agent.tool_result" && event.public.tool_use_id === callId,
-  );
+  return log.some((event) => isToolResult(event) && answeredBy(event) === callId);
 }

@@ -1,15 +1,26 @@
 import { BARE_POLICIES, DEFAULT_POLICIES } from "../../core/harness/policies.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { McpServers } from "../../core/ports/mcp-servers.ts";
 import type { DriveDeps } from "../../run/deps.ts";
 import { type MemoryStore, openMemoryStore } from "../../store/sqlite/memory-store.testsuite.ts";
 import { createBrainWorld } from "../brain.ts";
 import { impatientClock } from "../impatient-clock.ts";
 import { doDeed } from "./deeds.ts";
 import type { Fate } from "./fate.ts";
-import { OFFERED_TOOLS, type SessionPlan } from "./plan.ts";
+import { MCP, OFFERED_TOOLS, type SessionPlan } from "./plan.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import { Play, type Played } from "./play.ts";
 import { budgetOf, PRICES } from "./prices.ts";
+
+/**
+ * They can be asked also while hands are away: a turn that goes on without their tools is another one, and cannot be
+ * compared. `run/mcp.contract.test.ts` has that.
+ */
+const MCP_SERVERS: McpServers = {
+  listTools: async ({ servers }) => {
+    return { servers: servers.map(({ name }) => ({ name, ...MCP.serve() })) };
+  },
+};
 
 /** A wait that is not jumped over: somebody has to end it. The longest that an API is granted is longer. */
 const LONG_WAIT_MS = 9 * 60_000;
@@ -34,6 +45,7 @@ export async function createKillWorld(
     clock: patientClock((atMs) => play?.impatience(atMs)),
     policies: plan.hasWorkarounds ? DEFAULT_POLICIES : BARE_POLICIES,
     offered: OFFERED_TOOLS,
+    mcp: MCP,
     prices: PRICES,
     ...(plan.window !== null && { window: plan.window }),
     script: (request) => current().modelAnswer(request),
@@ -54,7 +66,8 @@ export async function createKillWorld(
     brain,
     setFull: (isFull: boolean) => memory?.failWrites(isFull ? "the disk is full" : undefined),
     depsOf: (deps: DriveDeps): DriveDeps => {
-      return { ...deps, hands, model: planted.model?.(deps.model) ?? deps.model };
+      const model = planted.model?.(deps.model) ?? deps.model;
+      return { ...deps, hands, mcpServers: MCP_SERVERS, model };
     },
     keepsLeases: planted.keepsLeases === true,
   };

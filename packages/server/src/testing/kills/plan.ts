@@ -61,6 +61,8 @@ const STEPS_MAX = 4;
 const OWN_TOOLS = ["bash", "read", "write", "read", "forbidden"];
 /** Waits for the user's consent, for the client to run it, or for a judge. */
 const OTHER_TOOLS = ["ask_delete", "client_look", "auto_send"];
+/** What the agent's MCP server has. */
+const MCP_TOOLS = ["mcp__wiki__search", "mcp__wiki__edit"];
 
 export function planOf(seed: number): SessionPlan {
   const random = new Random(seed);
@@ -118,7 +120,7 @@ function plannedStep(random: Random, label: string): ModelStep {
       "empty",
       "aside",
     ];
-    const tools = random.chance(0.35) ? [...OWN_TOOLS, ...OTHER_TOOLS] : OWN_TOOLS;
+    const tools = random.chance(0.35) ? [...OWN_TOOLS, ...OTHER_TOOLS, ...MCP_TOOLS] : OWN_TOOLS;
     return calls(random, label, { count: random.pick([1, 1, 2, 3, 4]), tools, deeds });
   }
   if (kind < 0.8) return fault(random);
@@ -208,3 +210,22 @@ function oddAnswer(random: Random): ModelStep {
 
 /** What the agent has. */
 export const OFFERED_TOOLS = ["bash", "read", "write", ...OTHER_TOOLS];
+
+/** Its MCP server, whose tools run at once or wait for the user's consent. */
+export const MCP = {
+  agent: {
+    tools: [
+      {
+        ...{ type: "mcp_toolset", mcp_server_name: "wiki" },
+        default_config: { enabled: true, permission_policy: { type: "always_ask" } },
+        configs: [{ name: "search", enabled: true, permission_policy: { type: "always_allow" } }],
+      },
+    ],
+    mcp_servers: [{ type: "url", name: "wiki", url: "https://wiki.test/mcp" }],
+  },
+  serve: () => ({
+    tools: ["search", "edit"].map((name) => {
+      return { name, description: name, input_schema: { type: "object" as const } };
+    }),
+  }),
+};

@@ -7,7 +7,14 @@ import type { Execution } from "../../hands/fake/memory-hands.ts";
 import type { DriveDeps } from "../../run/deps.ts";
 import { drive } from "../../run/drive.ts";
 import type { BrainWorld } from "../brain.ts";
-import { Mortal, mortalAnnouncements, mortalHands, mortalModel, mortalStore } from "../mortal.ts";
+import {
+  Mortal,
+  mortalAnnouncements,
+  mortalHands,
+  mortalMcpServers,
+  mortalModel,
+  mortalStore,
+} from "../mortal.ts";
 import type { Fate } from "./fate.ts";
 import { answerOf, judgeAnswer, stepOf, summaryAnswer } from "./model-script.ts";
 import type { SessionPlan } from "./plan.ts";
@@ -159,6 +166,7 @@ export class Play {
       ...deps,
       store: mortalStore(deps.store, mortal),
       hands: mortalHands(deps.hands, mortal),
+      mcpServers: mortalMcpServers(deps.mcpServers, mortal),
       model: mortalModel(deps.model, mortal),
       announcements: mortalAnnouncements(deps.announcements, mortal),
       log: {

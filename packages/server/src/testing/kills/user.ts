@@ -3,6 +3,7 @@ import { Random } from "@drover/testing";
 import { updateSession } from "../../app/sessions-update.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { EventWriter, SessionKey } from "../../core/ports/event-log.ts";
+import { isToolUse } from "../../core/session/called-tool.ts";
 import type { LogEvent, LogEventOf } from "../../core/session/log-event.ts";
 import type { BrainWorld } from "../brain.ts";
 import type { SessionPlan } from "./plan.ts";
@@ -149,7 +150,7 @@ interface WaitingCall {
 
 function callsOf(log: readonly LogEvent[], ids: readonly string[]): readonly WaitingCall[] {
   return log.flatMap((event) => {
-    const isCall = event.type === "agent.tool_use" || event.type === "agent.custom_tool_use";
+    const isCall = isToolUse(event) || event.type === "agent.custom_tool_use";
     if (!isCall || !ids.includes(event.id)) return [];
     const isClients = event.type === "agent.custom_tool_use";
     return [{ id: event.id, isClients, label: JSON.stringify(event.public.input) }];
