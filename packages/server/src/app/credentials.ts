@@ -61,7 +61,7 @@ export interface Credentials {
 
 interface CredentialsOptions {
   readonly store: Store;
-  readonly secretBox: SecretBox;
+  readonly secretBox: Pick<SecretBox, "seal">;
   /** The managers of secrets that this server's hands have. */
   readonly secretManagers?: readonly SecretManager[] | undefined;
   readonly cursors: Cursors;

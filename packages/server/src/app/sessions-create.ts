@@ -41,7 +41,7 @@ export interface CreateRequest {
   /** Of the key that asks for it. */
   readonly keyId: string;
   readonly params: SessionCreateParams;
-  readonly secretBox: SecretBox;
+  readonly secretBox: Pick<SecretBox, "seal">;
   readonly skillReferences: SkillReferences;
   readonly prices: PriceList;
   readonly networkSetting?: NetworkSetting | undefined;
@@ -130,7 +130,10 @@ export async function createSession(tx: StoreTransaction, request: CreateRequest
 async function sealTokens(
   tx: StoreTransaction,
   key: SessionKey,
-  { tokens, secretBox }: { tokens: ReadonlyMap<string, string>; secretBox: SecretBox },
+  {
+    tokens,
+    secretBox,
+  }: { tokens: ReadonlyMap<string, string>; secretBox: Pick<SecretBox, "seal"> },
 ): Promise<void> {
   for (const [resourceId, token] of tokens) {
     await tx.sessions.putRepositoryToken(

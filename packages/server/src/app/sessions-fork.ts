@@ -4,7 +4,7 @@ import { InvalidRequestError, NotFoundError, NotImplementedError } from "../core
 import { forkDrafts } from "../core/harness/fork.ts";
 import type { Checkpoints } from "../core/ports/checkpoints.ts";
 import type { EventReader, SessionKey } from "../core/ports/event-log.ts";
-import type { SecretBox } from "../core/ports/secret-box.ts";
+import type { SecretCarrier } from "../core/ports/secret-carrier.ts";
 import type { NewSession, SessionRecord } from "../core/ports/sessions.ts";
 import type { Store, StoreTransaction } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
@@ -16,7 +16,7 @@ import { derivedId, newId } from "../lib/new-id.ts";
 import { assertUntouchedSince, withCheckpoint, workspaceAt } from "./fork-workspace.ts";
 import { keyOf } from "./input.ts";
 import { assertBudgetable } from "./sessions-budget.ts";
-import { carriedResources } from "./sessions-carry.ts";
+import { carriedResources, type MovedTokens, moveTokens } from "./sessions-carry.ts";
 import { type CopiedLog, checkpointOf, copyLog, draftingOf, withCopy } from "./sessions-copy.ts";
 import { getEnvironment } from "./sessions-create.ts";
 import { existing, getSessionRecord, toSession, type Wire } from "./sessions-wire.ts";
@@ -24,7 +24,7 @@ import type { SkillReferences } from "./skill-references.ts";
 
 export interface ForkOptions {
   readonly store: Store;
-  readonly secretBox: SecretBox;
+  readonly secretCarrier: SecretCarrier;
   readonly skillReferences: SkillReferences;
   readonly prices: PriceList;
   readonly checkpoints: Checkpoints;
@@ -81,6 +81,8 @@ export async function forkSession(
   const from = keyOf(source);
   const to = { workspaceId: key.workspaceId, sessionId: id };
   const takesFiles = workspace.type === "present" && note === null;
+  const carrying = { sessions: store.sessions, carrier: options.secretCarrier };
+  const moved = await moveTokens(carrying, source, to);
   return await withCopy(store, session, async () => {
     const log = await copyLog(store, { from, to, seq: point.seq }, (event) =>
       transplanted(event, rename),
@@ -91,7 +93,7 @@ export async function forkSession(
       ? await withCheckpoint(options, { source, state: log.state, session }, recipe)
       : recipe;
     const finishing = { options, source, session: { ...session, recipe: made }, point, note, log };
-    return await finish((tx) => finishFork(tx, { ...finishing, takesFiles }));
+    return await finish((tx) => finishFork(tx, { ...finishing, takesFiles, moved }));
   });
 }
 
@@ -103,11 +105,12 @@ interface Finishing {
   readonly note: string | null;
   readonly log: CopiedLog;
   readonly takesFiles: boolean;
+  readonly moved: MovedTokens;
 }
 
 async function finishFork(
   tx: StoreTransaction,
-  { options, source, session, point, note, log, takesFiles }: Finishing,
+  { options, source, session, point, note, log, takesFiles, moved }: Finishing,
 ): Promise<Wire> {
   // Its files and secrets are copied here and now, if it is still there.
   const current = existing(await tx.sessions.lock(keyOf(source)), keyOf(source));
@@ -117,7 +120,7 @@ async function finishFork(
   const carried = await carriedResources(tx, {
     source: current,
     key,
-    secretBox: options.secretBox,
+    moved,
   });
   const origin = { session_id: source.id, event_id: point.eventId, until: log.until, note };
   const { drafts, state } = forkDrafts(log, origin, draftingOf(session, options.prices, tx.now));

@@ -10,6 +10,7 @@ import { Secret } from "../lib/secret.ts";
 import { MemoryBlobs } from "../store/memory-blobs.ts";
 import { openMemoryStore } from "../store/sqlite/memory-store.testsuite.ts";
 import { AGENT, addEnvironment, answered, NO_CHECKPOINTS } from "../testing/copies.ts";
+import { inProcessCarrier } from "../testing/in-process-trials.ts";
 import { brokenLogRules } from "../testing/log-rules.ts";
 import { Mortal, mortalCheckpoints, mortalStore } from "../testing/mortal.ts";
 import { recordedLogs } from "../testing/recorded-logs.ts";
@@ -188,7 +189,7 @@ test("a fork is there whole or not at all, wherever its process dies", async () 
     return (store) => {
       const options = {
         store,
-        secretBox,
+        secretCarrier: inProcessCarrier(secretBox),
         skillReferences: createSkillReferences([]),
         prices: NO_PRICES,
         checkpoints: NO_CHECKPOINTS,
@@ -215,7 +216,7 @@ test("a fork that takes files along has them or is not there, wherever its proce
     return async (store, mortal) => {
       const options = {
         store,
-        secretBox,
+        secretCarrier: inProcessCarrier(secretBox),
         skillReferences: createSkillReferences([]),
         prices: NO_PRICES,
         checkpoints: mortalCheckpoints(checkpoints, mortal),

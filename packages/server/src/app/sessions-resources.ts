@@ -89,7 +89,10 @@ export async function addResource(
 export async function updateResource(
   tx: StoreTransaction,
   { key, resourceId }: ResourceRequest,
-  { params, secretBox }: { params: SessionResourceUpdateParams; secretBox: SecretBox },
+  {
+    params,
+    secretBox,
+  }: { params: SessionResourceUpdateParams; secretBox: Pick<SecretBox, "seal"> },
 ): Promise<Wire> {
   const session = await lockOpen(tx, key);
   const resource = findResource(session, resourceId);

@@ -12,6 +12,7 @@ import { createEnvelopeBox } from "../vault/envelope-box.ts";
 import { givenKeys } from "../vault/given-keys.ts";
 import { followKeyFile } from "../vault/key-file.ts";
 import { BrokeredCredentials, type ExternalManagers } from "./credentials/brokered-credentials.ts";
+import { carrySecrets } from "./credentials/carry-secrets.ts";
 import { QuestionBox } from "./credentials/question-box.ts";
 import { TokenExchanger } from "./credentials/token-exchanger.ts";
 import { tryCredential } from "./credentials/try-credential.ts";
@@ -90,6 +91,7 @@ function openCredentials(
   return {
     questions,
     source: new BrokeredCredentials({ ask: questions.ask, secretBox, exchanger, external, clock }),
+    carrySecrets: (moves) => carrySecrets(secretBox, moves),
     tryCredential: (credential) => tryCredential(credential, { egress, secretBox, exchanger }),
   };
 }

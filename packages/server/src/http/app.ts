@@ -28,6 +28,7 @@ import type { Clock } from "../core/ports/clock.ts";
 import type { CredentialTrials } from "../core/ports/credential-trials.ts";
 import type { LiveOutputs, SandboxBase } from "../core/ports/hands.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
+import type { SecretCarrier } from "../core/ports/secret-carrier.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { PriceList } from "../core/pricing/price-list.ts";
 import type { ServerProviders } from "../core/sandboxes/chosen-provider.ts";
@@ -66,9 +67,10 @@ export interface AppDeps {
   readonly store: Store;
   readonly blobs: Blobs;
   readonly announcements: Announcements;
-  readonly secretBox: SecretBox;
+  readonly secretBox: Pick<SecretBox, "seal">;
   readonly grants: SessionGrants;
   readonly credentialTrials: CredentialTrials;
+  readonly secretCarrier: SecretCarrier;
   /** The managers of secrets that hands have; none unless given. */
   readonly secretManagers?: readonly SecretManager[] | undefined;
   readonly cursors: Cursors;

@@ -26,7 +26,7 @@ import {
   type MemoryStoreOptions,
   openMemoryStore,
 } from "../store/sqlite/memory-store.testsuite.ts";
-import { inProcessTrials } from "../testing/in-process-trials.ts";
+import { inProcessCarrier, inProcessTrials } from "../testing/in-process-trials.ts";
 import { createEnvelopeBox } from "../vault/envelope-box.ts";
 import { givenKeys } from "../vault/given-keys.ts";
 import { type AppDeps, createApp } from "./app.ts";
@@ -83,6 +83,7 @@ export async function openWorld({
   sandboxBase?: AppDeps["sandboxBase"];
   providers?: AppDeps["providers"];
   secretManagers?: AppDeps["secretManagers"];
+  secretCarrier?: AppDeps["secretCarrier"];
   egress?: Egress;
   askModel?: AppDeps["askModel"];
   checkpoints?: AppDeps["checkpoints"];
@@ -133,6 +134,7 @@ export async function openWorld({
     announcements: counted,
     secretBox,
     grants,
+    secretCarrier: inProcessCarrier(secretBox),
     credentialTrials: inProcessTrials({ egress, secretBox, clock, broker }),
     cursors: createCursors({ key: randomBytes(32) }),
     clock,

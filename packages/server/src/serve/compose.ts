@@ -117,7 +117,7 @@ export async function compose(
       ...{ cursors, clock: systemClock },
       ...uploads,
       ...known.toShow,
-      ...{ checkpoints: hands, liveOutputs: hands, credentialTrials: hands },
+      ...{ checkpoints: hands, liveOutputs: hands, credentialTrials: hands, secretCarrier: hands },
       askModel: (asked, signal) => askModel(deps, asked, signal),
       log,
       shutdown: shutdown.signal,

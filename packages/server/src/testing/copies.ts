@@ -14,6 +14,7 @@ import { MemoryBlobs } from "../store/memory-blobs.ts";
 import { createEnvelopeBox } from "../vault/envelope-box.ts";
 import { givenKeys } from "../vault/given-keys.ts";
 import type { BrainWorld } from "./brain.ts";
+import { inProcessCarrier } from "./in-process-trials.ts";
 import { brokenLogRules } from "./log-rules.ts";
 
 /** Sessions made from the sessions of a brain, and what must be true of every one of them. */
@@ -113,7 +114,7 @@ export async function throughFile(brain: BrainWorld, source: SessionKey): Promis
 async function forkAt(brain: BrainWorld, key: SessionKey, eventId: string): Promise<SessionKey> {
   const options = {
     store: brain.store,
-    secretBox,
+    secretCarrier: inProcessCarrier(secretBox),
     skillReferences: createSkillReferences([]),
     prices: brain.deps.prices,
     checkpoints: NO_CHECKPOINTS,

@@ -3,8 +3,17 @@ import type { CredentialBroker } from "../core/ports/credential-broker.ts";
 import type { CredentialTrials } from "../core/ports/credential-trials.ts";
 import type { Egress } from "../core/ports/egress.ts";
 import type { SecretBox } from "../core/ports/secret-box.ts";
+import type { SecretCarrier } from "../core/ports/secret-carrier.ts";
+import { carrySecrets } from "../hands/credentials/carry-secrets.ts";
 import { TokenExchanger } from "../hands/credentials/token-exchanger.ts";
 import { tryCredential } from "../hands/credentials/try-credential.ts";
+
+/** Carries secrets as hands do. */
+export function inProcessCarrier(secretBox: SecretBox): SecretCarrier {
+  return {
+    carry: async (moves) => ({ type: "carried", sealed: carrySecrets(secretBox, moves) }),
+  };
+}
 
 /** Trials as hands make them, without a process of their own. */
 export function inProcessTrials({

@@ -5,8 +5,9 @@ import type {
   SealedOAuth,
 } from "../../core/ports/credential-broker.ts";
 import type { TrialOutcome } from "../../core/ports/credential-trials.ts";
+import type { CarryOutcome, SealedMove } from "../../core/ports/secret-carrier.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import { QuestionsAnswer, TrialAnswer } from "./credential-messages.ts";
+import { CarryAnswer, QuestionsAnswer, TrialAnswer } from "./credential-messages.ts";
 import { HandsConnectionError } from "./hands-connection.ts";
 import type { HandsFinder } from "./hands-finder.ts";
 import { Refusal, WAIT_MS_MAX } from "./messages.ts";
@@ -81,8 +82,25 @@ export class CredentialClient {
         stop,
       );
       if (status === 200) return TrialAnswer.parse(body);
-      const refusal = Refusal.safeParse(body).data;
-      return { type: "unavailable", message: refusal?.message ?? `the hands answer ${status}` };
+      return { type: "unavailable", message: refusalIn(status, body) };
+    } catch (error) {
+      if (!isUnreachable(error)) throw error;
+      return { type: "unavailable", message: messageOf(error) };
+    }
+  }
+
+  async carry(moves: readonly SealedMove[], signal: AbortSignal): Promise<CarryOutcome> {
+    if (moves.length === 0) return { type: "carried", sealed: [] };
+    const { finder, closed } = this.#options;
+    const stop = AbortSignal.any([signal, closed]);
+    try {
+      const connection = await unlessAborted(finder.find(), stop, givenUp);
+      const { status, body } = await connection.send(
+        { method: "POST", path: "/v1/secrets/carry", body: { moves } },
+        stop,
+      );
+      if (status === 200) return { type: "carried", ...CarryAnswer.parse(body) };
+      return { type: "unavailable", message: refusalIn(status, body) };
     } catch (error) {
       if (!isUnreachable(error)) throw error;
       return { type: "unavailable", message: messageOf(error) };
@@ -93,6 +111,10 @@ export class CredentialClient {
     const { clock } = this.#options;
     await clock.sleepUntil(clock.now() + PAUSE_MS, signal);
   }
+}
+
+function refusalIn(status: number, body: unknown): string {
+  return Refusal.safeParse(body).data?.message ?? `the hands answer ${status}`;
 }
 
 function ignoreUnreachable(error: unknown): undefined {

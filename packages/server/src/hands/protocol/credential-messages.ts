@@ -115,3 +115,14 @@ export const TrialAnswer = z.strictObject({
   verdict: Verdict,
   problems: z.array(Text),
 });
+
+/** More than a session may have. */
+const MOVES_MAX = 1_000;
+
+export const CarryMessage = z.strictObject({
+  moves: z
+    .array(z.strictObject({ sealed: Sealed, from: Text, to: Text }))
+    .min(1)
+    .max(MOVES_MAX),
+});
+export const CarryAnswer = z.strictObject({ sealed: z.array(Sealed).max(MOVES_MAX) });

@@ -26,6 +26,7 @@ import type {
   MemoryOfferOutcome,
 } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
+import type { CarryOutcome, SealedMove, SecretCarrier } from "../../core/ports/secret-carrier.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { CallClient } from "./call-client.ts";
 import { CredentialClient } from "./credential-client.ts";
@@ -66,6 +67,7 @@ export class LocalHands
     KeptFiles,
     CredentialQuestions,
     CredentialTrials,
+    SecretCarrier,
     McpServers
 {
   readonly #clock: Clock;
@@ -152,6 +154,10 @@ export class LocalHands
 
   try(credential: SealedOAuth, signal: AbortSignal): Promise<TrialOutcome> {
     return this.#credentials.try(credential, signal);
+  }
+
+  carry(moves: readonly SealedMove[], signal: AbortSignal): Promise<CarryOutcome> {
+    return this.#credentials.carry(moves, signal);
   }
 
   /** Stops waiting for anything. The hands go on. */

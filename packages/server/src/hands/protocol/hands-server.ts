@@ -8,11 +8,12 @@ import type { HandCall, HandOfSession, OutputFile, Recovered } from "../../core/
 import type { McpListing, McpListRequest } from "../../core/ports/mcp-servers.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
+import type { CarryOutcome, SealedMove } from "../../core/ports/secret-carrier.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { WaitingQuestion } from "../credentials/question-box.ts";
 import type { Admission } from "../journal/call-journal.ts";
 import type { CallRecord } from "../journal/call-record.ts";
-import { AnswerMessage, OAuthMessage } from "./credential-messages.ts";
+import { AnswerMessage, CarryMessage, OAuthMessage } from "./credential-messages.ts";
 import {
   type Answer,
   decodeId,
@@ -77,6 +78,7 @@ export interface HandsService {
   takeQuestions(waitMs: number, signal: AbortSignal): Promise<readonly WaitingQuestion[]>;
   answerQuestion(id: string, answer: CredentialAnswer): void;
   tryCredential(credential: SealedOAuth): Promise<TrialOutcome>;
+  carrySecrets(moves: readonly SealedMove[]): CarryOutcome;
   requestStop(): void;
   /** A server spoke, with the right token. */
   heard(): void;
@@ -131,6 +133,7 @@ export class HandsServer {
     ["POST", /^\/v1\/questions\/([^/]+)$/, (request, _url, id) => this.#hear(request, id)],
     ["POST", /^\/v1\/credentials\/try$/, (request) => this.#tryCredential(request)],
     ["POST", /^\/v1\/mcp\/tools$/, (request) => this.#listTools(request)],
+    ["POST", /^\/v1\/secrets\/carry$/, (request) => this.#carrySecrets(request)],
     ["POST", /^\/v1\/stop$/, () => this.#stop()],
   ];
 
@@ -347,6 +350,14 @@ export class HandsServer {
     if (!message.success) return refuse(400, "invalid", message.error.message);
     const outcome = await this.#service.tryCredential(message.data);
     if (outcome.type === "verdict") return ok(outcome);
+    return refuse(503, "unavailable", outcome.message);
+  }
+
+  async #carrySecrets(request: IncomingMessage): Promise<Answer> {
+    const message = CarryMessage.safeParse(await readJson(request));
+    if (!message.success) return refuse(400, "invalid", message.error.message);
+    const outcome = this.#service.carrySecrets(message.data.moves);
+    if (outcome.type === "carried") return ok({ sealed: outcome.sealed });
     return refuse(503, "unavailable", outcome.message);
   }
 

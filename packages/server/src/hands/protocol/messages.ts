@@ -27,6 +27,7 @@ import { PROVIDER_NAMES } from "../../core/sandboxes/providers.ts";
  * | `GET /v1/questions?wait_ms=` | `QuestionsAnswer`: what hands ask of servers, as soon as there is something |
  * | `POST /v1/questions/{id}`, an `AnswerMessage` | 204, also for what nobody waits for any more |
  * | `POST /v1/credentials/try`, an `OAuthMessage` | `TrialAnswer` |
+ * | `POST /v1/secrets/carry`, a `CarryMessage` | `CarryAnswer`: each sealed for its new place |
  * | `POST /v1/stop` | 202, then the process ends |
  *
  * 401 is a wrong token, which a later boot answers; 404 an unknown call; 400 and 413 a bug.

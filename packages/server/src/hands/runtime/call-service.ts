@@ -8,6 +8,7 @@ import type { HandCall, HandOfSession, OutputFile, Recovered } from "../../core/
 import type { McpListing, McpListRequest } from "../../core/ports/mcp-servers.ts";
 import type { MemoryOffer } from "../../core/ports/memory-copies.ts";
 import type { ProvisionRequest } from "../../core/ports/sandbox.ts";
+import type { CarryOutcome, SealedMove } from "../../core/ports/secret-carrier.ts";
 import { failPoint } from "../../lib/fail-point.ts";
 import type { CheckpointKeeper } from "../checkpoints/checkpoint-keeper.ts";
 import type { CheckpointOutbox } from "../checkpoints/checkpoint-outbox.ts";
@@ -52,6 +53,8 @@ export interface CallServiceOptions {
   readonly questions: Pick<QuestionBox, "take" | "answer">;
   /** Tries credentials; without it none can be. */
   readonly tryCredential?: ((credential: SealedOAuth) => Promise<TrialOutcome>) | undefined;
+  /** Seals secrets for other places; without it none are. */
+  readonly carrySecrets?: ((moves: readonly SealedMove[]) => readonly string[]) | undefined;
   readonly onStopRequest: () => void;
   /** Deletes what is kept for a hand beside its sandbox. */
   readonly onDispose?: ((handId: string) => Promise<void>) | undefined;
@@ -223,6 +226,12 @@ export class CallService implements HandsService {
     const { tryCredential } = this.#options;
     if (tryCredential !== undefined) return await tryCredential(credential);
     return { type: "unavailable", message: "these hands open no credentials" };
+  }
+
+  carrySecrets(moves: readonly SealedMove[]): CarryOutcome {
+    const { carrySecrets } = this.#options;
+    if (carrySecrets !== undefined) return { type: "carried", sealed: carrySecrets(moves) };
+    return { type: "unavailable", message: "these hands open no secrets" };
   }
 
   requestStop(): void {

@@ -5,6 +5,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { SealedOAuth } from "../../core/ports/credential-broker.ts";
 import type { TrialOutcome } from "../../core/ports/credential-trials.ts";
 import type { SandboxProvider } from "../../core/ports/sandbox.ts";
+import type { SealedMove } from "../../core/ports/secret-carrier.ts";
 import type { CredentialSource } from "../../core/ports/session-credentials.ts";
 import {
   CheckpointKeeper,
@@ -59,6 +60,7 @@ export interface CredentialParts {
   readonly questions: QuestionBox;
   readonly source: CredentialSource;
   readonly tryCredential: (credential: SealedOAuth) => Promise<TrialOutcome>;
+  readonly carrySecrets: (moves: readonly SealedMove[]) => readonly string[];
 }
 
 export interface HandsPartsOptions {
@@ -148,6 +150,7 @@ export async function assembleHands(
     report,
     questions: adapters.credentials?.questions ?? new QuestionBox(clock),
     tryCredential: adapters.credentials?.tryCredential,
+    carrySecrets: adapters.credentials?.carrySecrets,
     onStopRequest,
     onDispose: repositories?.dispose.bind(repositories),
   });

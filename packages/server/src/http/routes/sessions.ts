@@ -35,7 +35,7 @@ import { parseQuery, refuseQuery } from "../parse.ts";
 export interface SessionRouteOptions {
   readonly store: Store;
   readonly cursors: Cursors;
-  readonly secretBox: SecretBox;
+  readonly secretBox: Pick<SecretBox, "seal">;
   readonly write: Write;
   /** RFC 3339 with milliseconds. */
   readonly now: () => string;
