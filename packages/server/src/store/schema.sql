@@ -75,7 +75,7 @@ CREATE TABLE credential_uses (
   requests integer not null,
   first_at text not null,
   last_at text not null,
-  primary key (workspace_id, session_id, credential_id, host, purpose, verdict, reason, minute)
+  primary key (workspace_id, session_id, minute, credential_id, host, purpose, verdict, reason)
 );
 
 CREATE INDEX credential_uses_credential on credential_uses (workspace_id, credential_id, first_at, id);

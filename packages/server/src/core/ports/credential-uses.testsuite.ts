@@ -37,6 +37,27 @@ export function testCredentialUses(open: OpenStore): void {
       expect(first).toMatchObject({ ...facts, id: expect.stringMatching(/^vuse/) });
     });
 
+    test("a session that makes up hosts for ever has some hundred records a minute", async () => {
+      await using world = await open();
+      const { store } = world;
+      const facts = newFacts();
+      await store.write(async (tx) => {
+        for (let n = 0; n < 250; n += 1) {
+          const use = { ...facts, host: `h${n}.example.com` };
+          await tx.credentialUses.add(use, { id: uniqueId("vuse"), releases: 1, requests: 0 });
+        }
+        const known = { ...facts, host: "h7.example.com" };
+        await tx.credentialUses.add(known, { id: uniqueId("vuse"), releases: 1, requests: 0 });
+      });
+      const list = await store.credentialUses.list(
+        facts.workspace_id,
+        {},
+        { ...PAGE, limit: 1_000 },
+      );
+      const releases = (host: string) => list.find((use) => use.host === host)?.releases;
+      expect([list.length, releases("*"), releases("h7.example.com")]).toEqual([201, 50, 2]);
+    });
+
     test("lists by session, by credential and by page", async () => {
       await using world = await open();
       const { store } = world;

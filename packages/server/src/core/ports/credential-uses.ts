@@ -11,7 +11,7 @@ export interface CredentialUseFacts {
   readonly vault_id: string | null;
   /** Of the credential, or of the repository among the session's resources. */
   readonly credential_id: string;
-  /** Whom it was to be sent to. */
+  /** Whom it was to be sent to; `*` for hosts that were too many to be told apart within a minute. */
   readonly host: string;
   readonly purpose: "egress" | "mcp" | "git" | "validation";
   readonly verdict: "released" | "refused";

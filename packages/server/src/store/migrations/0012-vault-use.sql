@@ -38,7 +38,7 @@ create table credential_uses (
   requests integer not null,
   first_at text not null,
   last_at text not null,
-  primary key (workspace_id, session_id, credential_id, host, purpose, verdict, reason, minute)
+  primary key (workspace_id, session_id, minute, credential_id, host, purpose, verdict, reason)
 );
 create unique index credential_uses_first on credential_uses (workspace_id, first_at, id);
 create index credential_uses_session on credential_uses (workspace_id, session_id, first_at, id);
