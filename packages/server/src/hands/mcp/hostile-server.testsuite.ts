@@ -6,7 +6,7 @@ import type { SessionCredentials } from "../../core/ports/session-credentials.ts
 import { openGuard, plainAllowed } from "../../egress/open-egress.ts";
 import { connectDirectly } from "../egress/dial.ts";
 import { makeCall } from "../fake/make-call.ts";
-import { McpClients } from "./mcp-clients.ts";
+import { type MCP_LIMITS, McpClients } from "./mcp-clients.ts";
 
 export interface Rpc {
   readonly id: number | undefined;
@@ -83,15 +83,17 @@ export function openClients(
     readonly credentials?: SessionCredentials;
     readonly certificates?: string;
     readonly now?: () => number;
+    readonly limits?: Partial<typeof MCP_LIMITS>;
   } = {},
 ) {
   const { allow = ["127.0.0.1/32"], credentials, certificates, now = () => Date.now() } = options;
-  const { network = { type: "unrestricted" } } = options;
+  const { network = { type: "unrestricted" }, limits = {} } = options;
   const clients = new McpClients({
     guard: openGuard(allow),
     connect: connectDirectly,
     isPlainAllowed: plainAllowed(allow),
     clock: { now },
+    limits,
     ...(certificates !== undefined && { certificates }),
     ...(credentials !== undefined && { credentials: { of: () => credentials } }),
   });

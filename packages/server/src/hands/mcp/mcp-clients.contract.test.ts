@@ -184,6 +184,25 @@ describe("what a server lists", () => {
     expect(error).toEqual({ type, message: expect.stringMatching(message) });
   });
 
+  test("is waited for within bounds, however slowly it comes", async () => {
+    const server = await startServer({
+      "tools/list": ({ response }) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        const drip = () => response.destroyed || response.write(" ", () => setImmediate(drip));
+        drip();
+        return undefined;
+      },
+    });
+    const { error } = await openClients(server, { limits: { listMs: 300 } }).list();
+    expect(error?.message).toContain("did not say within 0.3 s");
+  });
+
+  test("of one server is not told where all together are too much", async () => {
+    const server = await startServer(listing(GOOD));
+    const { tools, error } = await openClients(server, { limits: { listingLengthMax: 10 } }).list();
+    expect([tools, error?.message]).toEqual([[], expect.stringContaining("do not fit")]);
+  });
+
   test("is not waited for when the wait is given up", async () => {
     const server = await startServer({ "tools/list": () => undefined });
     const giveUp = new AbortController();
@@ -423,6 +442,16 @@ describe("the token", () => {
     expect((await list()).error?.type).toBe("authentication");
   });
 
+  test("that cannot stand in a header is in no message", async () => {
+    const credentials = new ScriptedCredentials();
+    const server = await startServer(listing(GOOD));
+    credentials.set(offer(server.url), "canary\n1234567890");
+    const { error } = await openClients(server, { credentials }).list();
+    expect(error?.message).toContain("cannot be made");
+    expect(error?.message).not.toContain("canary");
+    expect(server.seen).toEqual([]);
+  });
+
   test("is for its server alone, and without a server to ask nothing is sent", async () => {
     const credentials = new ScriptedCredentials();
     const server = await startServer(listing(GOOD));
@@ -437,7 +466,34 @@ describe("the token", () => {
   });
 });
 
+test("an old server whose messages are to go elsewhere is not spoken to there", async () => {
+  const other = await startServer({});
+  const server = await startServer({
+    initialize: ({ response }) => answerJson(response, {}, 405),
+    GET: ({ response }) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(`event: endpoint\ndata: ${other.url}\n\n`);
+      return undefined;
+    },
+  });
+  expect((await openClients(server).list()).error?.type).toBe("connection");
+  expect(other.seen).toEqual([]);
+});
+
 describe("clients", () => {
+  test("of sessions that nobody uses make room for others", async () => {
+    const [one, two] = [await startServer(listing(GOOD)), await startServer(listing(GOOD))];
+    const { clients, list } = openClients(one, { limits: { clientsMax: 1 } });
+    const request = { workspaceId: "w", sessionId: "other", handId: "hand_2" };
+    const network = { type: "unrestricted" as const };
+    expect((await list()).error).toBeUndefined();
+    const { servers } = await clients.listTools(
+      { ...request, network, servers: [{ name: "two", url: two.url }] },
+      new AbortController().signal,
+    );
+    expect(servers[0]?.tools).toHaveLength(1);
+  });
+
   test("are closed when nobody uses them, and with their session's hand; the server is told", async () => {
     let now = 0;
     const server = await startServer({

@@ -17,7 +17,10 @@ export interface McpClientsOptions extends WayOptions {
   /** What sessions may use of their vaults; without it nothing. */
   readonly credentials?: CredentialSource | undefined;
   readonly clock: Pick<Clock, "now">;
+  readonly limits?: Partial<McpLimits>;
 }
+
+type McpLimits = Readonly<Record<keyof typeof MCP_LIMITS, number>>;
 
 export const MCP_LIMITS = {
   /** For all that is asked of one server to list its tools. */
@@ -41,10 +44,12 @@ type Asking = Pick<HandCall, "workspaceId" | "sessionId" | "handId" | "grant">;
 /** The MCP servers of all sessions of these hands: what tools they have, and their calls. */
 export class McpClients {
   readonly #options: McpClientsOptions;
+  readonly #limits: McpLimits;
   readonly #entries = new Map<string, Entry>();
 
   constructor(options: McpClientsOptions) {
     this.#options = options;
+    this.#limits = { ...MCP_LIMITS, ...options.limits };
   }
 
   /** Never rejects; see `McpServers`. */
@@ -53,7 +58,10 @@ export class McpClients {
       request.servers.map(async (server) => await this.#list(server, request, signal)),
     );
     const egress = listed.flatMap(({ egress }) => egress);
-    const servers = bounded(listed.map(({ server }) => server));
+    const servers = bounded(
+      listed.map(({ server }) => server),
+      this.#limits.listingLengthMax,
+    );
     return { servers, ...(egress.length > 0 && { egress }) };
   }
 
@@ -82,7 +90,7 @@ export class McpClients {
 
   /** Closes what nobody used for long. */
   closeIdle(): void {
-    const until = this.#options.clock.now() - MCP_LIMITS.idleMs;
+    const until = this.#options.clock.now() - this.#limits.idleMs;
     this.#closeThose(({ client, lastUsedMs }) => client.isIdle && lastUsedMs <= until);
   }
 
@@ -103,7 +111,7 @@ export class McpClients {
     signal: AbortSignal,
   ): Promise<{ server: McpServerListed; egress: readonly EgressRecord[] }> {
     const { name } = server;
-    const late = AbortSignal.timeout(MCP_LIMITS.listMs);
+    const late = AbortSignal.timeout(this.#limits.listMs);
     const stop = AbortSignal.any([signal, late]);
     let client: McpClient | undefined;
     try {
@@ -115,7 +123,7 @@ export class McpClients {
     } catch (error) {
       if (!(error instanceof McpFailure)) throw error;
       const message = late.aborted
-        ? `The server did not say within ${MCP_LIMITS.listMs / 1_000} s what tools it has.`
+        ? `The server did not say within ${this.#limits.listMs / 1_000} s what tools it has.`
         : error.message;
       const type = error.kind === "authentication" ? "authentication" : "connection";
       const failure = { name, tools: [], error: { type, message } } as const;
@@ -152,7 +160,7 @@ export class McpClients {
   }
 
   #makeRoom(): void {
-    if (this.#entries.size < MCP_LIMITS.clientsMax) return;
+    if (this.#entries.size < this.#limits.clientsMax) return;
     const idle = [...this.#entries.values()].filter(({ client }) => client.isIdle);
     const oldest = Math.min(...idle.map(({ lastUsedMs }) => lastUsedMs));
     const closed = idle.find(({ lastUsedMs }) => lastUsedMs === oldest);
@@ -189,8 +197,11 @@ function failed(text: string): OutsideAnswer {
 }
 
 /** What does not fit any more is left out, the last servers first. */
-function bounded(servers: readonly McpServerListed[]): readonly McpServerListed[] {
-  let room = MCP_LIMITS.listingLengthMax;
+function bounded(
+  servers: readonly McpServerListed[],
+  lengthMax: number,
+): readonly McpServerListed[] {
+  let room = lengthMax;
   return servers.map((server) => {
     const { length } = JSON.stringify(server.tools);
     if (length > room) {

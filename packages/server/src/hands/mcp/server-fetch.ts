@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type IncomingMessage, request as requestHttp } from "node:http";
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import type { Socket } from "node:net";
 import type { SandboxNetwork } from "../../core/ports/hands.ts";
 import type { SessionCredentials } from "../../core/ports/session-credentials.ts";
@@ -59,9 +59,14 @@ export function serverFetch(way: () => ServerWay): ServerFetch {
       ...(init.signal ? [init.signal] : []),
       ...(operation ? [operation.signal] : []),
     ]);
+    const target = new URL(url);
+    // An old server names the place that messages go to; the token is for its own alone.
+    if (target.origin !== new URL(way().serverUrl).origin) {
+      throw notSent(`The server leads to ${target.origin}, where nothing is sent.`);
+    }
     // What is no part of an operation has to be answered soon; a stream to listen to may then stay open.
     const late = operation ? undefined : AbortSignal.timeout(ANSWER_MS);
-    const asked = { url: new URL(url), init, signal, late, operation };
+    const asked = { url: target, init, signal, late, operation };
     return await authorized(way(), asked);
   };
 }
@@ -106,27 +111,15 @@ function refusedToken(status: number, token: ServerToken | undefined): McpFailur
 
 async function exchange(
   way: ServerWay,
-  { url, init, signal, late }: Asked,
+  asked: Asked,
   token: ServerToken | undefined,
 ): Promise<IncomingMessage> {
+  const { url, signal, late } = asked;
   const stop = late === undefined ? signal : AbortSignal.any([signal, late]);
   const socket = await connected(connectToServer(url, way, way), stop);
-  const body = textOf(init.body);
   if (token !== undefined) way.credentials?.used(token.use, 1);
+  const sent = requestOn(socket, asked, token);
   const answered = Promise.withResolvers<IncomingMessage>();
-  const sent = requestHttp({
-    // Without an agent, which would make one of its own.
-    createConnection: () => socket,
-    method: init.method ?? "GET",
-    path: `${url.pathname}${url.search}`,
-    headers: {
-      ...Object.fromEntries(new Headers(init.headers)),
-      host: url.host,
-      "accept-encoding": "identity",
-      ...(token !== undefined && { authorization: `Bearer ${token.secret.reveal()}` }),
-      ...(body !== "" && { "content-length": String(Buffer.byteLength(body)) }),
-    },
-  });
   const end = () => sent.destroy(new Error("the request was ended"));
   // Also of what comes when nobody waits any more, which would end the process.
   sent.on("error", answered.reject);
@@ -138,7 +131,7 @@ async function exchange(
   signal.addEventListener("abort", end);
   late?.addEventListener("abort", () => answered.reject(new Error("no answer in time")));
   if (stop.aborted) end();
-  sent.end(body);
+  sent.end(textOf(asked.init.body));
   try {
     return await answered.promise;
   } catch (error) {
@@ -147,6 +140,35 @@ async function exchange(
     throw new McpFailure("connection", `The connection to the server broke off: ${why}.`, {
       isUnknown: true,
     });
+  }
+}
+
+function requestOn(
+  socket: Socket,
+  { url, init }: Asked,
+  token: ServerToken | undefined,
+): ClientRequest {
+  const body = textOf(init.body);
+  try {
+    return requestHttp({
+      // Without an agent, which would make one of its own.
+      createConnection: () => socket,
+      method: init.method ?? "GET",
+      path: `${url.pathname}${url.search}`,
+      headers: {
+        ...Object.fromEntries(new Headers(init.headers)),
+        host: url.host,
+        "accept-encoding": "identity",
+        ...(token !== undefined && { authorization: `Bearer ${token.secret.reveal()}` }),
+        ...(body !== "" && { "content-length": String(Buffer.byteLength(body)) }),
+      },
+    });
+  } catch {
+    // What is wrong is said by the name of the header alone; its value may be the token.
+    socket.destroy();
+    throw notSent(
+      "A request to the server cannot be made: a header has characters it may not have.",
+    );
   }
 }
 
