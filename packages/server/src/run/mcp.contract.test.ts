@@ -1,4 +1,11 @@
-import { answer, type MessagesRequest, text, toolCall, toolResultsOf } from "@drover/testing";
+import {
+  answer,
+  judgedCallOf,
+  type MessagesRequest,
+  text,
+  toolCall,
+  toolResultsOf,
+} from "@drover/testing";
 import { describe, expect, test } from "vitest";
 import type { McpServerListed } from "../core/ports/mcp-servers.ts";
 import type { LogEvent, LogEventOf } from "../core/session/log-event.ts";
@@ -47,6 +54,7 @@ interface Options {
   readonly serve?: MemoryMcpServer;
   readonly script?: Parameters<typeof createBrainWorld>[0]["script"];
   readonly tools?: Readonly<Record<string, MemoryTool>>;
+  readonly agent?: Pick<typeof AGENT, "mcp_servers"> & { tools: Record<string, unknown>[] };
 }
 
 const TOOLS = {
@@ -55,11 +63,11 @@ const TOOLS = {
   "mail/send": () => "sent",
 };
 
-const world = ({ serve, script, tools }: Options = {}) =>
+const world = ({ serve, script, tools, agent = AGENT }: Options = {}) =>
   createBrainWorld({
     script: script ?? SEARCH_AND_READ,
     tools: tools ?? TOOLS,
-    mcp: { agent: AGENT, serve: serve ?? (({ name }) => LISTED[name] ?? { tools: [] }) },
+    mcp: { agent, serve: serve ?? (({ name }) => LISTED[name] ?? { tools: [] }) },
   });
 
 async function started(brain: BrainWorld, ...said: readonly string[]) {
@@ -246,6 +254,40 @@ test("a tool that asks waits for its user, whose yes runs it and whose no is tol
     ...{ content: [{ type: "text", text: "sent" }], is_error: false },
   });
   expect(results.find(({ mcp_tool_use_id }) => mcp_tool_use_id === second)?.is_error).toBe(true);
+  expect(brain.hands.executions).toHaveLength(1);
+});
+
+test("a call under auto is judged before it is shown, and what the judge denies is not made", async () => {
+  const auto = { enabled: true, permission_policy: { type: "auto" } };
+  const toolset = {
+    type: "mcp_toolset",
+    mcp_server_name: "mail",
+    default_config: auto,
+    configs: [],
+  };
+  await using brain = await world({
+    agent: { ...AGENT, tools: [toolset] },
+    script: (request) => {
+      const judged = judgedCallOf(request);
+      if (judged !== undefined) {
+        return answer(text(`{"verdict": "${judged.tool.includes("send") ? "deny" : "allow"}"}`));
+      }
+      return toolResultsOf(request).size > 0
+        ? answer(text("Done."))
+        : answer(toolCall("mcp__mail__read", { id: 1 }), toolCall("mcp__mail__send", { id: 2 }));
+    },
+  });
+  const key = await started(brain);
+  await brain.run();
+  const log = await brain.log(key);
+  expect(brokenLogRules(log)).toEqual([]);
+  expect(of(log, "agent.mcp_tool_use").map((event) => event.public)).toMatchObject([
+    { name: "read", evaluated_permission: "allow", evaluation: { type: "auto" } },
+    { name: "send", evaluated_permission: "deny", evaluation: { type: "auto" } },
+  ]);
+  expect(of(log, "agent.mcp_tool_result").map((event) => event.public.is_error)).toEqual(
+    expect.arrayContaining([true, false]),
+  );
   expect(brain.hands.executions).toHaveLength(1);
 });
 
