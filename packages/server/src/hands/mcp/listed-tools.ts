@@ -18,7 +18,13 @@ const DEPTH_MAX = 64;
 export class ListedTools {
   readonly #tools = new Map<string, McpToolListed>();
   readonly #leftOut: McpToolLeftOut[] = [];
+  readonly #masked: <T>(value: T) => T;
   #length = 0;
+
+  /** `masked` takes out of what a server says what is not to be kept. */
+  constructor(masked: <T>(value: T) => T) {
+    this.#masked = masked;
+  }
 
   get isFull(): boolean {
     return this.#tools.size >= TOOLS_MAX || this.#leftOut.length >= LEFT_OUT_MAX;
@@ -33,8 +39,9 @@ export class ListedTools {
   }
 
   take(given: unknown): void {
-    const tool = listed(given);
-    if (typeof tool === "string") this.leaveOut(nameIn(given), tool);
+    const isDeep = isDeeperThan(given, DEPTH_MAX);
+    const tool = isDeep ? "is too deep" : listed(this.#masked(given));
+    if (typeof tool === "string") this.leaveOut(this.#masked(nameIn(given)), tool);
     else this.#add(tool);
   }
 
@@ -63,7 +70,6 @@ function listed(given: unknown): McpToolListed | string {
   if (typeof name !== "string" || name === "") return "has no name";
   if (name.length > TOOL_NAME_MAX) return `has a name of over ${TOOL_NAME_MAX} characters`;
   if (!name.isWellFormed()) return "has a name that is no text";
-  if (isDeeperThan(inputSchema, DEPTH_MAX)) return "has an input schema that is too deep";
   const input_schema = tamedSchema(inputSchema);
   if (typeof input_schema === "string") return input_schema;
   return { name, description: described(description), input_schema };

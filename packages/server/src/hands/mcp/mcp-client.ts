@@ -2,7 +2,7 @@ import type { SandboxNetwork } from "../../core/ports/hands.ts";
 import type { SessionCredentials } from "../../core/ports/session-credentials.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { EgressLedger } from "../egress/egress-ledger.ts";
-import { KnownSecrets } from "../sweep/known-secrets.ts";
+import { knownSecretsOf } from "../sweep/known-secrets.ts";
 import { masked } from "./masked.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { McpFailure, McpSessionLostError, notSent } from "./mcp-failure.ts";
@@ -66,11 +66,11 @@ export class McpClient {
     }
   }
 
-  /** What came from the server, without the secrets that it was sent. */
-  masked<T>(value: T): T {
+  /** What came from the server, without the secrets that it was sent; before it is cut, which could hide one. */
+  readonly masked = <T>(value: T): T => {
     const { credentials } = this.#user;
-    return credentials === undefined ? value : masked(value, new KnownSecrets(credentials).mask);
-  }
+    return credentials === undefined ? value : masked(value, knownSecretsOf(credentials).mask);
+  };
 
   /** True if the server has said since the last time that it has other tools. */
   takeChanged(): boolean {

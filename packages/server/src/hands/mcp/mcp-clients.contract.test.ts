@@ -442,6 +442,34 @@ describe("the token", () => {
     expect((await list()).error?.type).toBe("authentication");
   });
 
+  test("is masked also where a text is cut, and in what the server says went wrong, which is bounded", async () => {
+    const credentials = new ScriptedCredentials();
+    const around = (text: string, before: number) =>
+      `${"x".repeat(before)}${text}${"y".repeat(200_000)}`;
+    const server = await startServer({
+      "tools/list": ({ headers }) => {
+        const token = String(headers["authorization"]).slice("Bearer ".length);
+        return { tools: [{ ...GOOD, description: around(token, 9_990) }] };
+      },
+      "tools/call": ({ id, params, headers, response }) => {
+        const token = String(headers["authorization"]).slice("Bearer ".length);
+        if (params["name"] === "cut") return said(around(token, 19_990));
+        const error = { code: 1, message: around(token, 1_960) };
+        return answerJson(response, { jsonrpc: "2.0", id, error });
+      },
+    });
+    credentials.set(offer(server.url), TOKEN);
+    const { list, call } = openClients(server, { credentials });
+    const texts = [
+      (await list()).tools[0]?.description,
+      textOf(await call("cut")),
+      textOf(await call("fail")),
+    ];
+    expect(texts.map((text) => /token|canary/.test(text ?? ""))).toEqual([false, false, false]);
+    expect(texts.every((text) => text?.includes("x**"))).toBe(true);
+    expect(texts[2]?.length).toBeLessThan(3_000);
+  });
+
   test("that cannot stand in a header is in no message", async () => {
     const credentials = new ScriptedCredentials();
     const server = await startServer(listing(GOOD));

@@ -33,6 +33,9 @@ export const MCP_LIMITS = {
   listingLengthMax: 4 * 1024 * 1024,
 };
 
+/** Characters of what a server says went wrong. */
+const WORDS_MAX = 2_000;
+
 interface Entry {
   readonly client: McpClient;
   readonly handId: string;
@@ -76,15 +79,15 @@ export class McpClients {
         connection.callTool(settings.tool, input, signal),
       );
       return {
-        content: client.masked(resultContent(result)),
+        content: resultContent(client.masked(result)),
         is_error: result["isError"] === true,
         ...newsOf(client, false),
       };
     } catch (error) {
       if (!(error instanceof McpFailure)) throw error;
       const isBroken = error.kind !== "refusal";
-      const told = failed(toldOf(error));
-      return client === undefined ? told : { ...client.masked(told), ...newsOf(client, isBroken) };
+      const told = failed(toldOf(error, client));
+      return client === undefined ? told : { ...told, ...newsOf(client, isBroken) };
     }
   }
 
@@ -116,21 +119,21 @@ export class McpClients {
     let client: McpClient | undefined;
     try {
       client = this.#client(server, request, this.#user(request, request.network));
-      const listed = await client.use(stop, (connection) => connection.listTools(stop));
+      const asking = client;
+      const listed = await client.use(stop, (connection) =>
+        connection.listTools(stop, asking.masked),
+      );
       const { tools, leftOut } = listed;
       const found = { name, tools, ...(leftOut.length > 0 && { left_out: leftOut }) };
-      return { server: client.masked(found), egress: client.ledger.take() };
+      return { server: found, egress: client.ledger.take() };
     } catch (error) {
       if (!(error instanceof McpFailure)) throw error;
       const message = late.aborted
         ? `The server did not say within ${this.#limits.listMs / 1_000} s what tools it has.`
-        : error.message;
+        : wordsOf(error, client);
       const type = error.kind === "authentication" ? "authentication" : "connection";
       const failure = { name, tools: [], error: { type, message } } as const;
-      return {
-        server: client?.masked(failure) ?? failure,
-        egress: client?.ledger.take() ?? [],
-      };
+      return { server: failure, egress: client?.ledger.take() ?? [] };
     }
   }
 
@@ -187,7 +190,15 @@ function newsOf(client: McpClient, isBroken: boolean): Partial<OutsideAnswer> {
   };
 }
 
-function toldOf({ kind, isUnknown, message }: McpFailure): string {
+/** It may hold the server's own words, of any length. */
+function wordsOf({ message }: McpFailure, client: McpClient | undefined): string {
+  const words = client?.masked(message) ?? message;
+  return words.length > WORDS_MAX ? `${words.slice(0, WORDS_MAX).toWellFormed()}…` : words;
+}
+
+function toldOf(error: McpFailure, client: McpClient | undefined): string {
+  const { kind, isUnknown } = error;
+  const message = wordsOf(error, client);
   if (isUnknown) return `${message} Whether the tool ran is not known. It is not called again.`;
   return kind === "refusal" ? message : `${message} The tool was not run.`;
 }

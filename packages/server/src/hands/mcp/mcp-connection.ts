@@ -117,9 +117,10 @@ export class McpConnection {
     return hasChanged;
   }
 
-  async listTools(signal: AbortSignal): Promise<ListedTools> {
+  /** `masked` is to go over everything before it is cut. */
+  async listTools(signal: AbortSignal, masked: <T>(value: T) => T): Promise<ListedTools> {
     this.#hasChanged = false;
-    const listed = new ListedTools();
+    const listed = new ListedTools(masked);
     if (this.#client.getServerCapabilities()?.tools === undefined) return listed;
     let cursor: string | undefined;
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
