@@ -25,6 +25,12 @@ export function judgeHost(network: SandboxNetwork, host: Host): HostVerdict {
   }
 }
 
+/** The same for the client of one of the agent's MCP servers, at its host. */
+export function judgeMcpHost(network: SandboxNetwork, host: Host): HostVerdict {
+  const isAllowed = network.type === "limited" && network.mcp_servers === true;
+  return isAllowed ? PERMITTED : judgeHost(network, host);
+}
+
 /** `*.example.com` is every name below `example.com`, at any depth, and not that name itself. */
 export function matchesHost(pattern: string, host: Host): boolean {
   const wanted = pattern.toLowerCase().replace(/\.$/, "");

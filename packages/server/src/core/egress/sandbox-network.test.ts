@@ -38,6 +38,17 @@ test("a limited one leads to what it names, and to no more than was asked for", 
   expect(hosts(all)).toHaveLength(PACKAGE_REGISTRIES.length);
 });
 
+test("a limited one that allows MCP servers allows those that come later, for their clients", () => {
+  const allowing = cloud({ allow_mcp_servers: true });
+  const network = { setting: "environment", mcpServers: [] } as const;
+  expect(sandboxNetwork({ ...network, environment: allowing })).toEqual({
+    ...{ type: "limited", hosts: [], mcp_servers: true },
+  });
+  expect(sandboxNetwork({ ...network, environment: cloud({}) })).toEqual({
+    ...{ type: "limited", hosts: [] },
+  });
+});
+
 test("the operator can leave all of them without one", () => {
   const environment = cloud({ allowed_hosts: ["api.example.com"] });
   expect(sandboxNetwork({ setting: "none", environment, mcpServers })).toEqual({ type: "none" });

@@ -31,7 +31,10 @@ export function sandboxNetwork({
     ...(allow_mcp_servers ? mcpServers.flatMap(({ url }) => hostOf(url)) : []),
     ...(allow_package_managers ? PACKAGE_REGISTRIES : []),
   ];
-  return { type: "limited", hosts: [...new Set(hosts)] };
+  return {
+    ...{ type: "limited", hosts: [...new Set(hosts)] },
+    ...(allow_mcp_servers && { mcp_servers: true }),
+  };
 }
 
 function hostOf(url: string): string[] {

@@ -45,7 +45,12 @@ export type SandboxNetwork =
   /** Every host of the public internet. */
   | { readonly type: "unrestricted" }
   /** Names and addresses in small letters; `*.example.com` is every name below `example.com`. */
-  | { readonly type: "limited"; readonly hosts: readonly string[] };
+  | {
+      readonly type: "limited";
+      readonly hosts: readonly string[];
+      /** Set if the agent's MCP servers may be spoken to by their clients, also those that an update brings. */
+      readonly mcp_servers?: true;
+    };
 
 export type Mount = FileMount | SkillMount | MemoryMount;
 

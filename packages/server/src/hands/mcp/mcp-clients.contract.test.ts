@@ -378,8 +378,10 @@ describe("the way to a server", () => {
     expect(error?.message).toContain("not among the allowed hosts of the environment");
     expect(egress).toMatchObject([{ host: "127.0.0.1", verdict: "refused" }]);
     expect(server.seen).toEqual([]);
-    const open = openClients(server, { network: { type: "limited", hosts: ["127.0.0.1"] } });
-    expect((await open.list()).error).toBeUndefined();
+    const named = openClients(server, { network: { type: "limited", hosts: ["127.0.0.1"] } });
+    expect((await named.list()).error).toBeUndefined();
+    const allowing = { type: "limited", hosts: [], mcp_servers: true } as const;
+    expect((await openClients(server, { network: allowing }).list()).error).toBeUndefined();
   });
 
   test("leads to no address that may not be dialled", async () => {

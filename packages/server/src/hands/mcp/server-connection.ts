@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { readHost } from "../../core/egress/host.ts";
-import { judgeHost } from "../../core/egress/policy.ts";
+import { judgeMcpHost } from "../../core/egress/policy.ts";
 import type { DestinationGuard } from "../../core/ports/egress.ts";
 import type { SandboxNetwork } from "../../core/ports/hands.ts";
 import { type Connect, dial } from "../egress/dial.ts";
@@ -38,7 +38,7 @@ export async function connectToServer(
     ledger.count({ host: host.text, port, verdict, reason });
     return notSent(`${host.text} cannot be reached: ${reason}`);
   };
-  const judged = judgeHost(network, host);
+  const judged = judgeMcpHost(network, host);
   if (judged.type === "refused") throw refuse("refused", judged.reason);
   const dialled = await dial(host.text, port, { guard, connect, connectMs: CONNECT_MS });
   if (dialled.type !== "connected") throw refuse(dialled.type, dialled.reason);

@@ -99,6 +99,7 @@ export const RecipeMessage = z.strictObject({
       type: z.literal("limited"),
       // More than an environment's hosts, an agent's servers and the registries together.
       hosts: z.array(z.string().min(1).max(255)).max(1_000),
+      mcp_servers: z.literal(true).exactOptional(),
     }),
   ]),
   checkpoint: z.strictObject({ sha256: Sha256, size_bytes: Size }).exactOptional(),

@@ -86,7 +86,7 @@ describe("the network of a new session's sandboxes", () => {
   test("is that of its environment, as it is then", async () => {
     const world = await openWorld();
     expect(await networkOf(world, { type: "unrestricted" })).toEqual({ type: "unrestricted" });
-    const limited = { type: "limited", hosts: ["api.test"] };
+    const limited = { type: "limited", hosts: ["api.test"], mcp_servers: true };
     expect(await networkOf(world, LIMITED)).toEqual(limited);
   });
 
