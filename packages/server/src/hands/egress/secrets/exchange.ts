@@ -40,7 +40,11 @@ export async function exchange(
   place: ExchangePlace,
 ): Promise<void> {
   const gone = new AbortController();
-  response.once("close", () => gone.abort());
+  // A server may have answered before it has read everything: then the rest still goes to it.
+  let isPassed = false;
+  response.once("close", () => {
+    if (!isPassed) gone.abort();
+  });
   let release = () => {};
   try {
     const prepared = await prepare(asked, place, gone.signal);
@@ -48,12 +52,13 @@ export async function exchange(
     const answer = await place.upstream.send(prepared.request, gone.signal);
     const { known } = place;
     await passAnswer(answer, response, { method: asked.method ?? "GET", known });
+    isPassed = true;
   } catch (error) {
-    fail(asked, response, error);
-  } finally {
-    release();
+    fail(asked, response, { error, known: place.known });
     gone.abort();
     asked.resume();
+  } finally {
+    release();
   }
 }
 
@@ -155,8 +160,13 @@ function isAt(authority: string, host: string): boolean {
   return readHost(name)?.text === host;
 }
 
+interface Failure {
+  readonly error: unknown;
+  readonly known: KnownSecrets;
+}
+
 /** What went wrong is told in words of ours, as long as there is time. */
-function fail(asked: Asked, response: Response, error: unknown): void {
+function fail(asked: Asked, response: Response, { error, known }: Failure): void {
   if (response.destroyed || response.writableEnded) return;
   if (error instanceof StaleConnectionError && !("stream" in asked)) {
     // As it would have been without this between: its client knows what may be sent again.
@@ -166,7 +176,7 @@ function fail(asked: Asked, response: Response, error: unknown): void {
   } else {
     response.statusCode = 502;
     response.setHeader("content-type", "text/plain");
-    response.end(`${reasonOf(error)}\n`);
+    response.end(`${known.mask.text(reasonOf(error))}\n`);
   }
 }
 
@@ -175,7 +185,7 @@ function cut(response: Response): void {
   else response.destroy();
 }
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (error instanceof SecretUnavailableError) {
     return `The request was not sent: a secret that it needs cannot be had now: ${error.message}`;
   }

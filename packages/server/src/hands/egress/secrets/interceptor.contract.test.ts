@@ -249,6 +249,37 @@ describe("to HTTP/1.1", () => {
     agent.destroy();
   });
 
+  test.each(["http/1.1", "h2"])(
+    "passes on the rest of a body that is answered early: %s",
+    async (protocol) => {
+      const got: number[] = [];
+      const { world, agent } = await open(async (asked, response) => {
+        response.end("early");
+        got.push((await buffer(asked)).length);
+      });
+      await using _ = world;
+      const whole = Buffer.alloc(8_000_000, "x");
+      if (protocol === "h2") {
+        const session = connectHttp2(`https://api.test:${world.port}`, world.tls);
+        const stream = session.request({ ":method": "POST", ":path": "/" }, { endStream: false });
+        stream.end(whole);
+        expect(await text(stream)).toBe("early");
+        await expect.poll(() => got).toEqual([whole.length]);
+        session.destroy();
+      } else {
+        const headers = { host: "api.test", "content-length": String(whole.length) };
+        const sent = request({ ...{ ...world.tls, agent, method: "POST" }, headers });
+        const sentAll = once(sent, "finish");
+        sent.end(whole);
+        const [answered] = (await once(sent, "response")) as [IncomingMessage];
+        expect(await text(answered)).toBe("early");
+        await sentAll;
+        await expect.poll(() => got).toEqual([whole.length]);
+      }
+      agent.destroy();
+    },
+  );
+
   test("lets go of an answer that it cannot read, whatever becomes of that", async () => {
     const closed = Promise.withResolvers<void>();
     const { world, ask, agent } = await open((asked, response) => {

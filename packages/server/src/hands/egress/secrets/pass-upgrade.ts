@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { type Duplex, pipeline } from "node:stream";
 import { SweepStream } from "../../sweep/sweep-stream.ts";
-import { type ExchangePlace, exchange, prepare } from "./exchange.ts";
+import { type ExchangePlace, exchange, prepare, reasonOf } from "./exchange.ts";
 import type { Headers } from "./header-secrets.ts";
 import { endToEnd, without } from "./http-headers.ts";
 import { masked } from "./pass-answer.ts";
@@ -49,8 +49,7 @@ export async function passUpgrade(given: UpgradeGiven, place: ExchangePlace): Pr
     join(upgraded, given, place);
     if (head.length > 0 && upgraded.type === "switched") upgraded.socket.write(head);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    client.end(answerText(502, `The host could not be asked: ${reason}`));
+    client.end(answerText(502, place.known.mask.text(reasonOf(error))));
   }
 }
 

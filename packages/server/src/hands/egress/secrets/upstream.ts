@@ -191,7 +191,10 @@ export class Upstream {
     const sent = this.#request(asked, signal);
     sent.once("close", giveBack);
     const outcome = Promise.withResolvers<UpstreamAnswer>();
-    sent.once("response", (received) => outcome.resolve(answerOf(received)));
+    sent.once("response", (received) => {
+      received.once("end", () => goOnWriting(sent));
+      outcome.resolve(answerOf(received));
+    });
     sent.on("error", (error) => {
       const isStale = sent.reusedSocket && "code" in error && error.code === "ECONNRESET";
       outcome.reject(isStale ? new StaleConnectionError() : error);
@@ -326,6 +329,16 @@ function upload(
     to,
     () => undefined,
   );
+}
+
+/** With the end of an answer Node no longer tells a request that there is room for more of its body. */
+function goOnWriting(sent: ClientRequest): void {
+  const { socket } = sent;
+  if (sent.writableFinished || socket === null) return;
+  const tell = () => void sent.emit("drain");
+  socket.on("drain", tell);
+  sent.once("finish", () => socket.off("drain", tell));
+  tell();
 }
 
 /** HTTP/2 may send a cookie in parts, which is one header in HTTP/1.1. */
