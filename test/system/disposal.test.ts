@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { answer, toolCall } from "@drover/testing";
+import { answer, startMessagesApi, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
 import { Conversation } from "./support/conversation.ts";
 import { handsPid, isAlive, longSleep, processesWith } from "./support/host.ts";
-import { script } from "./support/last-words.ts";
+import { lastWords, script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
-import { useWorld } from "./support/world.ts";
+import { useWorld, World } from "./support/world.ts";
 
 const world = useWorld();
 
@@ -26,28 +26,32 @@ test("deleting a session that never used a tool starts no hands", async () => {
 test.each(["serve.dispose.before", "client.dispose.after", "serve.dispose.after"])(
   "a server killed at %s: the next one ends what the deleted session left",
   async (point) => {
-    await world().kill();
-    await world().start(["env", `DROVER_TEST_FAIL_POINT=${point}:1`]);
-    const talk = await Conversation.open(world());
+    // Of its own: what another case has left to be committed would be met at the start.
+    await using world = await openWorld();
+    await world.start(["env", `DROVER_TEST_FAIL_POINT=${point}:1`]);
+    const talk = await Conversation.open(world);
     const marker = longSleep();
     const command = `(sleep ${marker} &) ; echo begun`;
     await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
     await talk.afterTurns(1);
-    expect([processesWith(marker).length, workspaces()]).toEqual([1, 1]);
+    expect([processesWith(marker).length, workspaces(world)]).toEqual([1, 1]);
     // Its answer may be lost with the server.
-    await world()
-      .client.beta.sessions.delete(talk.id)
-      .catch(() => undefined);
-    await until("the death of the server", () => !isAlive(world().pid) || undefined);
-    await world().restart();
+    await world.client.beta.sessions.delete(talk.id).catch(() => undefined);
+    await until("the death of the server", () => !isAlive(world.pid) || undefined);
+    await world.restart();
     await expect(talk.status()).rejects.toMatchObject({ status: 404 });
     await until("the end of its processes", () => processesWith(marker).length === 0 || undefined);
-    await until("the end of its files", () => workspaces() === 0 || undefined);
+    await until("the end of its files", () => workspaces(world) === 0 || undefined);
   },
 );
 
-function workspaces(): number {
-  const folder = join(world().data, "hands");
+async function openWorld(): Promise<World & AsyncDisposable> {
+  const world = new World(await startMessagesApi({ script: lastWords() }));
+  return Object.assign(world, { [Symbol.asyncDispose]: () => world.close() });
+}
+
+function workspaces({ data }: World): number {
+  const folder = join(data, "hands");
   if (!existsSync(folder)) return 0;
   return readdirSync(folder, { withFileTypes: true }).filter(
     (entry) => entry.isDirectory() && existsSync(join(folder, entry.name, "workspace")),
