@@ -1,11 +1,12 @@
 import type { Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { createSecureContext } from "node:tls";
 import { readHost } from "../../core/egress/host.ts";
 import { judgeMcpHost } from "../../core/egress/policy.ts";
 import type { DestinationGuard } from "../../core/ports/egress.ts";
 import type { SandboxNetwork } from "../../core/ports/hands.ts";
 import { type Connect, dial } from "../egress/dial.ts";
 import type { EgressLedger } from "../egress/egress-ledger.ts";
+import { securedUpstream } from "../egress/secured-upstream.ts";
 import { notSent } from "./mcp-failure.ts";
 
 export interface WayOptions {
@@ -53,35 +54,13 @@ export async function connectToServer(
   }));
   socket.once("close", ended);
   if (!isSecure) return socket;
-  return await secured(socket, host.type === "name" ? host.text : undefined, certificates).catch(
-    (error: Error) => {
-      throw notSent(`there is no safe connection to ${host.text}: ${error.message}`);
-    },
-  );
-}
-
-/** The certificate has to be the host's, and to be trusted. */
-async function secured(
-  socket: Socket,
-  servername: string | undefined,
-  certificates: string | undefined,
-): Promise<Socket> {
-  const safe = Promise.withResolvers<Socket>();
-  const tls = connectTls({
-    socket,
-    host: servername ?? socket.remoteAddress ?? "",
-    ...(servername !== undefined && { servername }),
-    ...(certificates !== undefined && { ca: certificates }),
-    ALPNProtocols: ["http/1.1"],
-    rejectUnauthorized: true,
-  });
-  tls.setTimeout(CONNECT_MS, () => tls.destroy(new Error("it does not answer")));
-  tls.once("secureConnect", () => safe.resolve(tls));
-  // Stays: an error that comes when nobody waits any more would end the process.
-  tls.on("error", safe.reject);
-  tls.once("close", () => safe.reject(new Error("it hung up")));
-  await safe.promise;
-  tls.setTimeout(0);
-  tls.removeAllListeners("timeout");
-  return tls;
+  try {
+    return await securedUpstream(socket, {
+      ...{ host: host.text, protocols: ["http/1.1"], timeoutMs: CONNECT_MS },
+      context: certificates === undefined ? undefined : createSecureContext({ ca: certificates }),
+    });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw notSent(`there is no safe connection to ${host.text}: ${why}`);
+  }
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { isIP } from "node:net";
-import { connect, type TLSSocket } from "node:tls";
+import { createSecureContext, type TLSSocket } from "node:tls";
 import type { DestinationGuard } from "../../core/ports/egress.ts";
 import { type Connect, connectDirectly, dial } from "../egress/dial.ts";
+import { securedUpstream } from "../egress/secured-upstream.ts";
 
 const CONNECT_MS = 10_000;
 const HTTPS_PORT = 443;
@@ -66,27 +66,13 @@ async function secured(url: URL, options: GitUpstreamOptions): Promise<TLSSocket
   const { guard, connect: connectTo = connectDirectly, certificates } = options;
   const dialled = await dial(host, port, { guard, connect: connectTo, connectMs: CONNECT_MS });
   if (dialled.type !== "connected") throw new UpstreamError(dialled.reason);
-  const { socket: plain } = dialled;
-  const outcome = Promise.withResolvers<TLSSocket>();
-  const socket = connect({
-    socket: plain,
-    ...(isIP(host) === 0 ? { servername: host } : { host }),
-    ALPNProtocols: ["http/1.1"],
-    rejectUnauthorized: true,
-    ...(certificates !== undefined && { ca: certificates }),
-  });
-  const timer = setTimeout(() => plain.destroy(new Error("no TLS in time")), CONNECT_MS);
-  socket.once("secureConnect", () => outcome.resolve(socket));
-  // Stays: an error that comes when nobody waits any more would end the process.
-  socket.on("error", ({ message }) => outcome.reject(new UpstreamError(message)));
-  socket.once("close", () => outcome.reject(new UpstreamError("the server hung up")));
   try {
-    return await outcome.promise;
+    return await securedUpstream(dialled.socket, {
+      ...{ host, protocols: ["http/1.1"], timeoutMs: CONNECT_MS },
+      context: certificates === undefined ? undefined : createSecureContext({ ca: certificates }),
+    });
   } catch (error) {
-    plain.destroy();
-    throw error;
-  } finally {
-    clearTimeout(timer);
+    throw new UpstreamError(error instanceof Error ? error.message : String(error));
   }
 }
 

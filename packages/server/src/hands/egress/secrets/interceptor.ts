@@ -17,7 +17,7 @@ import { type ExchangePlace, exchange } from "./exchange.ts";
 import { firstSpoken } from "./first-bytes.ts";
 import { serveConnection } from "./intercepted-connection.ts";
 import { SecretUnavailableError } from "./request-secrets.ts";
-import { securedClient } from "./secured.ts";
+import { securedClient } from "./secured-client.ts";
 import { Upstream } from "./upstream.ts";
 
 export interface InterceptorOptions {

@@ -85,6 +85,8 @@ function join(upgraded: Upgraded, { client, idleMs }: UpgradeGiven, place: Excha
     socket.destroy();
   };
   for (const side of [client, socket]) {
+    // Two pipelines listen to each, several times; there are no others.
+    side.setMaxListeners(0);
     side.once("close", end);
     if (side instanceof Socket) side.setTimeout(idleMs, end);
   }

@@ -10,9 +10,9 @@ import type { Socket } from "node:net";
 import { type Duplex, pipeline, type Readable } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { Slots } from "../../../lib/slots.ts";
+import { type ServerTls, securedUpstream } from "../secured-upstream.ts";
 import type { Headers } from "./header-secrets.ts";
 import { http2Headers, pairsOf, valuesOf, without } from "./http-headers.ts";
-import { type ServerTls, securedUpstream } from "./secured.ts";
 
 /** Bytes of the headers of one answer. */
 export const HEADER_BYTES_MAX = 64 * 1024;

@@ -1,12 +1,11 @@
 import { isIP, type Socket } from "node:net";
-import { connect, createServer, type SecureContext, type TLSSocket } from "node:tls";
-import type { ServerIdentity } from "../trust/sandbox-authority.ts";
+import { connect, type SecureContext, type TLSSocket } from "node:tls";
 
 /** To a server, whose certificate is checked for the host that was dialled, whatever a client says. */
 export interface ServerTls {
   readonly host: string;
-  /** Whom to trust. */
-  readonly context: SecureContext;
+  /** Whom to trust, instead of those whom Node does. */
+  readonly context?: SecureContext | undefined;
   readonly protocols: readonly string[];
   readonly timeoutMs: number;
 }
@@ -17,44 +16,11 @@ export function securedUpstream(raw: Socket, tls: ServerTls): Promise<TLSSocket>
   const socket = connect({
     socket: raw,
     ...(isIP(host) === 0 ? { servername: host } : { host }),
-    secureContext: context,
+    ...(context !== undefined && { secureContext: context }),
     ALPNProtocols: [...protocols],
     rejectUnauthorized: true,
   });
   return whenSecure(socket, raw, timeoutMs);
-}
-
-/** To a client, which is shown a certificate for the host that it dialled. */
-export interface ClientTls {
-  readonly identity: ServerIdentity;
-  readonly timeoutMs: number;
-}
-
-/** Rejects with the reason, and then the socket is destroyed. */
-export async function securedClient(
-  raw: Socket,
-  { identity, timeoutMs }: ClientTls,
-): Promise<TLSSocket> {
-  const outcome = Promise.withResolvers<TLSSocket>();
-  // Only a server makes sockets that HTTP/2 takes for secure.
-  const server = createServer({
-    ...identity,
-    ALPNProtocols: ["h2", "http/1.1"],
-    handshakeTimeout: timeoutMs,
-  });
-  server.once("secureConnection", (socket) => {
-    socket.on("error", () => undefined);
-    outcome.resolve(socket);
-  });
-  server.on("tlsClientError", outcome.reject);
-  raw.once("close", () => outcome.reject(new Error("the client hung up")));
-  server.emit("connection", raw);
-  try {
-    return await outcome.promise;
-  } catch (error) {
-    raw.destroy();
-    throw error;
-  }
 }
 
 async function whenSecure(socket: TLSSocket, raw: Socket, timeoutMs: number): Promise<TLSSocket> {
