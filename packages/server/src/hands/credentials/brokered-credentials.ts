@@ -101,11 +101,11 @@ class BrokeredSession implements SessionCredentials {
     const value = this.#askRelease(use);
     this.#releases.delete(key);
     this.#releases.set(key, { value, untilMs: nowMs + HOLDS_MS });
-    void value.then(({ type }) => {
-      if (type === "unavailable" && this.#releases.get(key)?.value === value) {
-        this.#releases.delete(key);
-      }
-    });
+    const forget = () => {
+      if (this.#releases.get(key)?.value === value) this.#releases.delete(key);
+    };
+    // What it rejects with is for those who wait.
+    value.then(({ type }) => type === "unavailable" && forget(), forget);
     const [oldest] = this.#releases.keys();
     if (this.#releases.size > USES_MAX && oldest !== undefined) this.#releases.delete(oldest);
     return await this.#unlessAborted(value, signal);
@@ -134,9 +134,10 @@ class BrokeredSession implements SessionCredentials {
 
   /** Nobody is to wait a second for a server that is back. */
   #forgetIfUnavailable(asked: Answer<CredentialOffers>): void {
-    void asked.value.then(({ type }) => {
-      if (type === "unavailable" && this.#offers === asked) this.#offers = undefined;
-    });
+    const forget = () => {
+      if (this.#offers === asked) this.#offers = undefined;
+    };
+    asked.value.then(({ type }) => type === "unavailable" && forget(), forget);
   }
 
   async #askOffers(): Promise<CredentialOffers> {

@@ -12,6 +12,7 @@ import type { MarkingHandsOptions } from "../fake/marking-hands-main.ts";
 import { type MarkingWorld, markingHandsArgs, openMarkingWorld } from "../fake/marking-world.ts";
 import { LocalHands } from "./hands-client.ts";
 import { readHandsFile, writeHandsFile } from "./hands-file.ts";
+import { HandsFinder } from "./hands-finder.ts";
 
 // The contract itself is run on real sandboxes, by `hands.contract.test.ts`; here is what is beyond it.
 
@@ -22,6 +23,22 @@ test("starts nothing until a call needs it, and then one process for all who ask
     ["hand_1", "hand_2", "hand_3"].map((handId) => world.hands.locate(handId, never())),
   );
   expect(new Set(boots.map(({ hands_boot }) => hands_boot)).size).toBe(1);
+});
+
+test("those who look for hands at once have one connection, which none of them cuts", async () => {
+  await using world = await openMarkingWorld(spawner());
+  await world.hands.locate("hand_1", never());
+  const { dataDir } = world;
+  const start = () => Promise.reject(new Error("they run"));
+  const finder = new HandsFinder({ dataDir, start, clock: systemClock, startDeadlineMs: 1_000 });
+  onTestFinished(() => finder.close());
+  const looks = [finder.findRunning(), finder.find(), finder.findRunning()];
+  const [first, ...others] = await Promise.all(looks);
+  expect(others).toEqual([first, first]);
+  expect(others.every((other) => other === first)).toBe(true);
+  const waiting = first?.send({ method: "GET", path: "/v1/questions?wait_ms=300" }, never());
+  await Promise.all([finder.findRunning(), finder.find()]);
+  expect(await waiting).toMatchObject({ status: 200, body: { questions: [] } });
 });
 
 test("starts nothing to cancel or settle", async () => {

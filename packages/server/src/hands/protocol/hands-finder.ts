@@ -31,6 +31,7 @@ export class HandsFinder {
   readonly #options: HandsFinderOptions;
   #connection: HandsConnection | undefined;
   #appeared = Promise.withResolvers<void>();
+  #looking: Promise<HandsConnection | undefined> | undefined;
   #finding: Promise<HandsConnection> | undefined;
   #failure: { error: HandsUnavailableError; untilMs: number } | undefined;
 
@@ -62,7 +63,15 @@ export class HandsFinder {
   }
 
   /** A boot that answers now, or undefined; starts nothing. */
-  async findRunning(): Promise<HandsConnection | undefined> {
+  findRunning(): Promise<HandsConnection | undefined> {
+    // Once for all who look: a second connection would end the first, and what goes over it.
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<HandsConnection | undefined> {
     if (this.#connection && (await this.#connection.isAlive())) return this.#connection;
     const file = await readHandsFile(this.#options.dataDir);
     if (!file) return undefined;
@@ -85,6 +94,11 @@ export class HandsFinder {
           "sandboxes or the search (DROVER_EGRESS_ALLOW, DROVER_SANDBOX_*, DROVER_SEARCH_*, DROVER_SECRETS_*) than this " +
           "server: stop them with `drover stop --hands`, and the next call starts others.",
       );
+    }
+    if (this.#connection?.boot === connection.boot) {
+      // It was only too busy to say that it lives.
+      connection.close();
+      return this.#connection;
     }
     this.#connection?.close();
     this.#connection = connection;
