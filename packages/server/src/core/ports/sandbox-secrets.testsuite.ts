@@ -33,6 +33,20 @@ const CLIENTS: Readonly<Record<string, string>> = {
     'curl -sS -m 10 -x http://127.0.0.1:3128 -H "x-key: $API_KEY" https://api.test/echo',
   python3: `python3 -c 'import os, urllib.request as r; print(r.build_opener(r.ProxyHandler({})).open(r.Request("https://api.test/echo", headers={"x-key": os.environ["API_KEY"]}), timeout=10).read().decode())'`,
   node: `node -e 'require("https").get("https://api.test/echo", {headers: {"x-key": process.env.API_KEY}}, (r) => r.pipe(process.stdout))'`,
+  go: `mkdir -p /tmp/ask && cd /tmp/ask && cat > ask.go <<'END'
+package main
+
+import ("fmt"; "io"; "net/http"; "os")
+
+func main() {
+	asked, _ := http.NewRequest("GET", "https://api.test/echo", nil)
+	asked.Header.Set("x-key", os.Getenv("API_KEY"))
+	answer, err := http.DefaultClient.Do(asked)
+	if err != nil { fmt.Println(err); os.Exit(1) }
+	io.Copy(os.Stdout, answer.Body)
+}
+END
+GOCACHE=/tmp/go-cache GO111MODULE=off go run ask.go`,
   java: `cat > /tmp/Ask.java <<'END'
 import java.net.URI;
 import java.net.http.*;
