@@ -1,5 +1,7 @@
 /** Characters of a pattern that are looked for; what comes after them is compared once they were found. */
 const HEAD_BYTES_MAX = 24;
+/** So much of a secret is the beginning of many, such as `ghp_`. */
+const FAINT_BYTES_MAX = 6;
 
 /**
  * Finds many patterns in one pass over bytes, whatever their number (Aho and Corasick), so that it costs as much
@@ -48,7 +50,8 @@ export class PatternAutomaton {
   /** Whether they are so few that they say little of it. */
   isFaint(state: number): boolean {
     const shortest = this.#shortest[state / this.#columns] ?? 0;
-    return this.depth(state) * 2 <= shortest;
+    const depth = this.depth(state);
+    return depth <= FAINT_BYTES_MAX && depth * 2 <= shortest;
   }
 
   /** Numbers of the patterns whose heads end here. */

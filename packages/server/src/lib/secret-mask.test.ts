@@ -101,3 +101,15 @@ test("does not change the bytes that it is given", () => {
   new SecretMask(["secret"]).bytes(bytes);
   expect(bytes.toString()).toBe("a secret here");
 });
+
+test("of a long secret that comes slowly, six bytes are let go of at the most", () => {
+  const secret = "sk-live-0123456789abcdef0123456789abcdef";
+  const stream = new SecretMask([secret]).stream();
+  let said = "";
+  for (const letter of secret) {
+    said += stream.push(Buffer.from(letter)).toString();
+    said += stream.release().toString();
+  }
+  said += stream.end().toString();
+  expect(said).toBe(secret.slice(0, 6) + "*".repeat(secret.length - 6));
+});
