@@ -321,7 +321,7 @@ export function testSecrets(
         "SSH-2.0-server\r\n",
       );
       const raw = await output(
-        'exec 7<>/dev/tcp/api.test/7 && echo "raw $API_KEY" >&7 && timeout 5 head -n 1 <&7',
+        'exec 7<>/dev/tcp/api.test/7 && echo "raw $API_KEY" >&7 && IFS= read -r -t 5 -u 7 said; echo "$said"',
       );
       expect(raw).toBe(`raw ${KEY}\n`);
     });

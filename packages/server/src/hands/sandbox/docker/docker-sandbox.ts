@@ -30,7 +30,7 @@ import { explainRefusal } from "./explain-refusal.ts";
 
 const END_MS = 15_000;
 /** For the first process to end by itself alone. */
-const ALONE_MS = 2_000;
+const ALONE_MS = 6_000;
 /** For what is removed without delay where nothing is in the way. */
 const REMOVAL_MS = 2_000;
 /**
