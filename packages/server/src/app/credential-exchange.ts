@@ -126,9 +126,8 @@ async function withSecrets(
   auth: OAuth,
 ): Promise<SealedOAuth> {
   const stored = await tx.credentials.findSecrets(ticket.workspace_id, ticket.id);
-  const { refused_at } = await tx.credentials.findRefresh(ticket.workspace_id, ticket.id);
   const secrets = Object.entries(stored).map(
     ([name, { sealed }]) => [name, { sealed, binding: secretBinding(ticket, name) }] as const,
   );
-  return { ticket, auth, secrets: Object.fromEntries(secrets), is_refused: refused_at !== null };
+  return { ticket, auth, secrets: Object.fromEntries(secrets) };
 }

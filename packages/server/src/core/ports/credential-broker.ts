@@ -81,8 +81,6 @@ export interface SealedOAuth {
   readonly auth: Extract<CredentialAuth, { type: "mcp_oauth" }>;
   /** By their names on the wire. */
   readonly secrets: Readonly<Record<string, SealedSecret>>;
-  /** Whether the refresh token was refused for good. */
-  readonly is_refused: boolean;
 }
 
 /** The questions of hands, which a server comes for. */

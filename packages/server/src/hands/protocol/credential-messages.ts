@@ -90,7 +90,6 @@ export const OAuthMessage = z.strictObject({
   ticket: TicketMessage,
   auth: OAuthAuth,
   secrets: z.record(z.string().max(64), SecretMessage),
-  is_refused: z.boolean(),
 });
 
 /** What a server says to one question. */
