@@ -83,6 +83,7 @@ async function check() {
   return {
     passed: results.reduce((sum, { passed }) => sum + passed, 0),
     failed: results.reduce((sum, { failed }) => sum + failed, 0),
+    failures: results.flatMap(({ failures = [] }) => failures),
   };
 }
 
@@ -90,8 +91,8 @@ async function check() {
 async function succeed(command, args) {
   const code = await run(command, args, { env, timeoutMs: STAGE_MS_MAX });
   if (code === 0) return { passed: 1, failed: 0 };
-  say(`${command} ${args.join(" ")} failed (exit code ${code}).`);
-  return { passed: 0, failed: 1 };
+  const failure = `${command} ${args.join(" ")} failed (exit code ${code}).`;
+  return { passed: 0, failed: 1, failures: [failure] };
 }
 
 async function vitest(project, more = []) {
@@ -117,7 +118,8 @@ async function scripts() {
   say(output);
   const count = (word) => Number(new RegExp(`^# ${word} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
   const failed = count("fail") + count("cancelled");
-  return { passed: count("pass"), failed: !ok && failed === 0 ? 1 : failed };
+  const failures = output.split("\n").filter((line) => /^\s*not ok /.test(line));
+  return { passed: count("pass"), failed: !ok && failed === 0 ? 1 : failed, failures };
 }
 
 /** Why no sandbox runs here and what to do, or undefined: found out by running one. */

@@ -27,20 +27,31 @@ test("a program that hangs is ended, and has failed", async () => {
 test("tests, files that did not load and errors outside tests are counted", () => {
   const loaded = { status: "passed", assertionResults: [{ status: "passed" }] };
   const unloaded = { status: "failed", assertionResults: [] };
-  const failing = { status: "failed", assertionResults: [{ status: "failed" }] };
+  const failing = {
+    name: "a.test.ts",
+    status: "failed",
+    assertionResults: [
+      { status: "failed", fullName: "it works", failureMessages: ["It did not."] },
+    ],
+  };
   const read = (results, passed, failed, code) =>
     withReport(
       { testResults: results, numPassedTests: passed, numFailedTests: failed, numPendingTests: 0 },
       (path) => readVitestReport(path, code),
     );
-  assert.deepEqual(read([loaded], 1, 0, 0), { passed: 1, failed: 0, skipped: 0 });
-  assert.deepEqual(read([loaded, unloaded], 1, 0, 1), { passed: 1, failed: 1, skipped: 0 });
-  assert.deepEqual(read([failing, unloaded], 0, 1, 1), { passed: 0, failed: 2, skipped: 0 });
-  assert.deepEqual(read([loaded], 1, 0, 1), { passed: 1, failed: 1, skipped: 0 });
+  const count = (...of) => {
+    const { passed, failed, skipped } = read(...of);
+    return { passed, failed, skipped };
+  };
+  assert.deepEqual(count([loaded], 1, 0, 0), { passed: 1, failed: 0, skipped: 0 });
+  assert.deepEqual(count([loaded, unloaded], 1, 0, 1), { passed: 1, failed: 1, skipped: 0 });
+  assert.deepEqual(count([failing, unloaded], 0, 1, 1), { passed: 0, failed: 2, skipped: 0 });
+  assert.deepEqual(count([loaded], 1, 0, 1), { passed: 1, failed: 1, skipped: 0 });
+  assert.deepEqual(read([failing], 0, 1, 1).failures, ["a.test.ts: it works\nIt did not."]);
   assert.equal(readVitestReport("/nowhere/report.json", 0).failed, 1);
 });
 
-test("the last line is the count alone, and the exit code says whether all is well", async () => {
+test("what failed is told after all has run, the last line is the count alone, and the exit code says whether all is well", async () => {
   const lines = [];
   const write = process.stdout.write;
   process.stdout.write = (text) => lines.push(...String(text).trim().split("\n")) > 0;
@@ -52,7 +63,7 @@ test("the last line is the count alone, and the exit code says whether all is we
     good.skip("two", "It needs a machine.", false);
     codes.push(good.report());
     const bad = new Stages();
-    await bad.run("one", async () => ({ passed: 3, failed: 0 }));
+    await bad.run("one", async () => ({ passed: 3, failed: 0, failures: ["It did not."] }));
     await bad.run("two", () => Promise.reject(new Error("broken")));
     bad.skip("three", "It needs a machine.", true);
     codes.push(bad.report());
@@ -62,6 +73,10 @@ test("the last line is the count alone, and the exit code says whether all is we
   const totals = lines.filter((line) => /^\d+ passed, \d+ failed$/.test(line));
   assert.deepEqual(totals, ["0 passed, 0 failed", "3 passed, 0 failed", "3 passed, 2 failed"]);
   assert.equal(lines.at(-1), "3 passed, 2 failed");
+  const told = lines.indexOf("It did not.");
+  assert.match(lines[told - 1], /failed in one/);
+  assert.ok(told < lines.findLastIndex((line) => line.includes("minutes per stage")));
+  assert.ok(lines.some((line) => line.includes("The stage broke: Error: broken")));
   assert.deepEqual(codes, [1, 0, 1]);
 });
 

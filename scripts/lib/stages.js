@@ -1,7 +1,7 @@
 import { heading, say } from "./say.js";
 
 /**
- * @typedef {{ passed: number, failed: number, skipped?: number }} Count
+ * @typedef {{ passed: number, failed: number, skipped?: number, failures?: string[] }} Count
  * @typedef {{ name: string, minutes: number, count: Count, notRun?: string }} Stage
  */
 
@@ -17,11 +17,13 @@ export class Stages {
   async run(name, work) {
     heading(name);
     const start = Date.now();
-    let count = { passed: 0, failed: 1 };
+    /** @type {Count} */
+    let count;
     try {
       count = await work();
     } catch (error) {
-      say(`The stage broke: ${error instanceof Error ? error.stack : error}`);
+      const failure = `The stage broke: ${error instanceof Error ? error.stack : error}`;
+      count = { passed: 0, failed: 1, failures: [failure] };
     }
     this.#done.push({ name, minutes: (Date.now() - start) / 60_000, count });
     return count;
@@ -39,8 +41,14 @@ export class Stages {
     this.#done.push({ name, minutes: 0, count, notRun: reason });
   }
 
-  /** Prints minutes per stage, what was not run, and the last line. Gives the exit code. */
+  /** Prints what failed, minutes per stage, what was not run, and the last line. Gives the exit code. */
   report() {
+    for (const { name, count } of this.#done) {
+      for (const failure of count.failures ?? []) {
+        heading(`failed in ${name}`);
+        say(failure);
+      }
+    }
     heading("minutes per stage");
     for (const { name, minutes, count, notRun } of this.#done) {
       const skipped = count.skipped ? `, ${count.skipped} skipped` : "";

@@ -1,29 +1,40 @@
 import { existsSync, readFileSync } from "node:fs";
 
+/** Of what a test failed with: its sentence and where it was, without what a diff may add for pages. */
+const MESSAGE_LINES = 30;
+
 /**
  * What a vitest run came to, from its JSON report. A file that could not even be loaded has no tests,
  * and counts as one that failed. No report at all means that the run itself broke.
  *
  * @param {string} path of the report
  * @param {number} exitCode of vitest
- * @returns {{ passed: number, failed: number, skipped: number }}
+ * @returns {import("./stages.js").Count}
  */
 export function readVitestReport(path, exitCode) {
-  if (!existsSync(path)) return { passed: 0, failed: 1, skipped: 0 };
+  const broke = { passed: 0, failed: 1, skipped: 0, failures: ["The run itself broke."] };
+  if (!existsSync(path)) return broke;
   const report = JSON.parse(readFileSync(path, "utf8"));
-  const unloaded = report.testResults.filter(
-    (file) => file.status === "failed" && file.assertionResults.every(hasNotFailed),
-  ).length;
-  const failed = report.numFailedTests + unloaded;
+  const failures = report.testResults.flatMap(failuresIn);
   // An error outside any test, such as an unhandled rejection, shows only in the exit code.
-  const outside = exitCode !== 0 && failed === 0 ? 1 : 0;
+  if (exitCode !== 0 && failures.length === 0) failures.push("An error outside any test.");
   return {
     passed: report.numPassedTests,
-    failed: failed + outside,
+    failed: failures.length,
     skipped: report.numPendingTests + (report.numTodoTests ?? 0),
+    failures,
   };
 }
 
-function hasNotFailed(test) {
-  return test.status !== "failed";
+function failuresIn({ name, status, message, assertionResults }) {
+  const failed = assertionResults.filter((test) => test.status === "failed");
+  if (failed.length === 0) return status === "failed" ? [`${name}\n${cut(message ?? "")}`] : [];
+  return failed.map(
+    ({ fullName, failureMessages = [] }) =>
+      `${name}: ${fullName}\n${cut(failureMessages.join("\n"))}`,
+  );
+}
+
+function cut(text) {
+  return text.split("\n").slice(0, MESSAGE_LINES).join("\n");
 }
