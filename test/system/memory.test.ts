@@ -190,19 +190,17 @@ test.each([
 ])("a change is stored once when %s is the last thing that happens", async (point) => {
   const store = await newStore();
   await end(handsPid(world()));
-  await world().kill();
-  await world().start(["env", `DROVER_TEST_FAIL_POINT=${point}`]);
+  const isOfHands = point.startsWith("hands");
+  if (!isOfHands) {
+    await world().kill();
+    await world().start(["env", `DROVER_TEST_FAIL_POINT=${point}`]);
+  }
+  const victim = isOfHands ? await world().startMortalHands(point) : world().pid;
   const talk = await Conversation.open(world(), attach({ memory_store_id: store.id }));
   await talk.say(script(bash(`echo 1 > ${store.path}/one`), bash("true"), answer("done")));
-  const mortal = await until("the hands or the end", () =>
-    isAlive(world().pid) ? handsPid(world()) : world().pid,
-  );
-  const victim = point.startsWith("hands") ? mortal : world().pid;
   await until(`the death at ${point}`, () => !isAlive(victim) || undefined);
   // Others, without the fail point.
-  await world().kill();
-  if (point.startsWith("hands")) await end(handsPid(world()));
-  await world().start();
+  if (!isOfHands) await world().restart();
   await talk.afterTurns(1);
   await talk.say(script(bash(`cat ${store.path}/one`), answer("done")));
   expect(resultsOf(await talk.afterTurns(2)).at(-1)).toEqual({ text: "1", isError: false });

@@ -7,7 +7,9 @@ import Anthropic from "@anthropic-ai/sdk";
 import { type MessagesApi, startMessagesApi } from "@drover/testing";
 import { afterAll, beforeAll, expect } from "vitest";
 import { drover, environment, FROM_SOURCE } from "../../support/drover.ts";
+import { handsPid } from "./host.ts";
 import { lastWords } from "./last-words.ts";
+import { until } from "./until.ts";
 
 const KEY = "test-key-of-this-server";
 
@@ -61,6 +63,23 @@ export class World {
       child.once("exit", () => reject(new Error(`the server did not start:\n${this.log}`)));
     });
     ({ url: this.#url, pid: this.#pid } = JSON.parse(line));
+  }
+
+  /**
+   * Starts hands that die at a fail point, `name:nth`: a server passes none of it on to those it starts itself.
+   * The world's former hands must have ended. Gives their process.
+   */
+  async startMortalHands(failPoint: string): Promise<number> {
+    const child = spawn(process.execPath, [...FROM_SOURCE, "hands"], {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: environment({ ...this.#env(), DROVER_TEST_FAIL_POINT: failPoint }),
+    });
+    child.stderr.on("data", (chunk) => this.#log.push(String(chunk)));
+    await until("the hands", async () => {
+      if (child.exitCode !== null) throw new Error(`the hands did not start:\n${this.log}`);
+      return handsPid(this) === child.pid || undefined;
+    });
+    return child.pid ?? 0;
   }
 
   /** Kills the server with signal 9; resolves when it is gone. */

@@ -11,7 +11,7 @@ import { HandsRunningError, liveAsHands } from "./runtime/hands-life.ts";
  * `HANDS_RUNNING_EXIT_CODE`, which tells whoever started it to look for those.
  */
 export async function runHands({ config }: { readonly config: Config }): Promise<void> {
-  armConfigured(config.test.failPoint);
+  armConfigured(config.test.failPoint, "hands");
   const ending = new AbortController();
   const end = () => ending.abort();
   const { idleMs, sparesMax, ...keeping } = config.sandboxLife;

@@ -31,7 +31,7 @@ export interface Server {
  * an `OperatorError` where the person who started it can mend what is wrong.
  */
 export async function startServer(config: Config, log: Logger): Promise<Server> {
-  armConfigured(config.test.failPoint);
+  armConfigured(config.test.failPoint, "serve");
   warnOfUnsafe(config, log);
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const ownership = takeOwnership(config);
