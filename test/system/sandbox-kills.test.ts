@@ -128,11 +128,16 @@ class Session {
     const context = `${this.#name}, round ${this.#rounds}: while it is made`;
     const before = this.#notMade();
     const dead: Struck[] = [];
-    const isGone = () => dead.flatMap(survivorsOf).length === 0 || undefined;
+    const survivors = () => dead.flatMap(survivorsOf);
+    const theirEnd = () =>
+      until(
+        () => `the end of ${JSON.stringify(dead)}: ${JSON.stringify(survivors())}`,
+        () => survivors().length === 0 || undefined,
+      );
     // None is there if the last one was killed under the last call of its turn.
     if (this.#target.isAlive()) {
       dead.push(await this.#strike("all"));
-      await until("the end of it", isGone);
+      await theirEnd();
     }
     const successors = Math.min(kills - dead.length, this.#random.int(1, 2));
     const calls = Array.from({ length: dead.length + successors + 1 }, () => answer(CHECK));
@@ -141,7 +146,7 @@ class Session {
       dead.push(await this.#strike("one", this.#random.next() * PROVISION_MS));
     }
     const errors = (await turn).filter(({ isError }) => isError).map(({ text }) => text);
-    await until("the end of them", isGone);
+    await theirEnd();
     this.#struck.push(...dead);
     const inVain = this.#notMade() - before - errors.filter((text) => NOT_HAD.test(text)).length;
     if (errors.length + inVain < dead.length) errors.push(await this.#afterwards(context));

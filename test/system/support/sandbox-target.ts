@@ -31,6 +31,7 @@ interface HeldNamespace {
 interface SandboxRecord {
   readonly launch_id: string;
   readonly pid?: number;
+  readonly start_time?: string;
   readonly groups?: readonly string[];
 }
 
@@ -68,8 +69,8 @@ export class SandboxTarget {
   strike(victim: Victim, pick: (pids: readonly number[]) => number): Struck | undefined {
     const record = this.#record();
     if (record === undefined || this.#dead.has(record.launch_id)) return undefined;
-    const { pid, launch_id: launchId, groups = [] } = record;
-    const pidNamespace = pid === undefined ? undefined : holdNamespace(pid);
+    const { launch_id: launchId, groups = [] } = record;
+    const pidNamespace = holdNamespace(record);
     const struck = { victim, launchId, pidNamespace, groups };
     if (this.#hit(struck, pick)) return struck;
     release(struck);
@@ -114,14 +115,17 @@ export function release({ pidNamespace }: Struck): void {
   if (pidNamespace !== undefined) closeSync(pidNamespace.fd);
 }
 
-/** Undefined if the process is gone. */
-function holdNamespace(pid: number): HeldNamespace | undefined {
+/** Undefined if the first process is not there yet, or gone: another may have its pid. */
+function holdNamespace({ pid, start_time }: SandboxRecord): HeldNamespace | undefined {
+  if (pid === undefined) return undefined;
   try {
     const fd = openSync(`/proc/${pid}/ns/pid`, "r");
-    return { fd, name: `pid:[${fstatSync(fd).ino}]` };
+    if (statOf(pid)?.startTime === start_time) return { fd, name: `pid:[${fstatSync(fd).ino}]` };
+    closeSync(fd);
   } catch {
-    return undefined;
+    // It has ended meanwhile.
   }
+  return undefined;
 }
 
 function pids(): number[] {
@@ -164,11 +168,19 @@ function isRunning(pid: number): boolean {
   return state !== "Z" && state !== "X";
 }
 
-function statOf(pid: number): { state: string; parent: number } | undefined {
+interface Stat {
+  readonly state: string;
+  readonly parent: number;
+  /** Clock ticks since boot, as the record of a sandbox has it. */
+  readonly startTime: string;
+}
+
+function statOf(pid: number): Stat | undefined {
   const stat = readIfThere(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  const [state = "X", parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return { state, parent: Number(parent) };
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state = "X", parent] = fields;
+  return { state, parent: Number(parent), startTime: fields[19] ?? "" };
 }
 
 /** False if it was gone already. */
