@@ -28,6 +28,12 @@ const BUSY = { maxWorkers: "100%" };
 /** These wait for processes, disks and clocks half of the time. */
 const WAITING = { maxWorkers: Math.ceil(1.5 * availableParallelism()) };
 
+/**
+ * How long a test waits for what is to come about. By itself vitest gives up after one second, which processes, disks
+ * and databases need now and then on a machine that has other things to do.
+ */
+const PATIENT = { expect: { poll: { timeout: 20_000 } } };
+
 /** What takes minutes: sandboxes of a Docker Engine, layers and root file systems. */
 const SLOW_SANDBOXES = [
   "packages/server/src/hands/sandbox/docker/docker-*.contract.test.ts",
@@ -48,6 +54,8 @@ export default defineConfig({
         test: {
           name: "unit",
           ...BUSY,
+          ...PATIENT,
+          testTimeout: 30_000,
           // These leave nothing behind, and the modules of the server are many.
           isolate: false,
           include: ["packages/*/src/**/*.test.ts"],
@@ -59,6 +67,7 @@ export default defineConfig({
         test: {
           name: "contract",
           ...COMPILED,
+          ...PATIENT,
           ...WAITING,
           include: ["packages/*/src/**/*.contract.test.ts"],
           exclude: SLOW_SANDBOXES,
@@ -72,6 +81,7 @@ export default defineConfig({
         test: {
           name: "containers",
           ...COMPILED,
+          ...PATIENT,
           ...WAITING,
           include: SLOW_SANDBOXES,
           globalSetup: POSTGRES,
@@ -93,6 +103,7 @@ export default defineConfig({
         test: {
           name: "system",
           ...COMPILED,
+          ...PATIENT,
           include: ["test/**/*.test.ts"],
           exclude: ["test/{faults,conformance,fuzz}/**", ...SLOW_SANDBOXES],
           globalSetup: POSTGRES,
@@ -106,6 +117,7 @@ export default defineConfig({
         test: {
           name: "conformance",
           ...COMPILED,
+          ...PATIENT,
           include: ["test/{conformance,fuzz}/**/*.test.ts"],
           globalSetup: POSTGRES,
           testTimeout: 300_000,

@@ -17,6 +17,8 @@ import { readHandsFile } from "./protocol/hands-file.ts";
 import { BubblewrapProvider } from "./sandbox/bubblewrap/bubblewrap-provider.ts";
 import { removeFolder } from "./sandbox/local/remove-folder.ts";
 
+/** Seconds that nobody else on this machine sleeps, so that these processes can be told. */
+const LONG = `1000.${process.pid}`;
 const SOURCE = join(import.meta.dirname, "..");
 
 /** `drover hands` as a server starts it, with real sandboxes. */
@@ -44,7 +46,7 @@ describe("drover hands", () => {
 
   test("interrupts a command whose server was killed", async () => {
     await using world = await openWorld();
-    const call = await callOf(world, "echo begun; sleep 1000");
+    const call = await callOf(world, `echo begun; sleep ${LONG}`);
     const server = await startServer(world, call);
     await untilRunning(world, call);
     process.kill(-(server.pid ?? 0), "SIGKILL");
@@ -57,7 +59,7 @@ describe("drover hands", () => {
 
   test("ends a command at its time-out though no server is alive", async () => {
     await using world = await openWorld();
-    const call = await callOf(world, "echo begun; sleep 1000", { timeout_ms: 500 });
+    const call = await callOf(world, `echo begun; sleep ${LONG}`, { timeout_ms: 3_000 });
     const server = await startServer(world, call);
     await untilRunning(world, call);
     process.kill(-(server.pid ?? 0), "SIGKILL");
@@ -71,28 +73,28 @@ describe("drover hands", () => {
     await bash(world, "echo kept > /workspace/file");
     const leave =
       "cd /mnt/session/outputs; printf last > words; ln -s /etc/passwd link; ln -s ../uploads up";
-    const call = await callOf(world, `${leave}; echo begun; sleep 1000`);
+    const call = await callOf(world, `${leave}; echo begun; sleep ${LONG}`);
     const running = world.hands.execute(call, never());
     await untilRunning(world, call);
-    for (const pid of await processesOf("sleep\x001000")) process.kill(pid, "SIGSTOP");
+    for (const pid of await processesOf(`sleep\0${LONG}`)) process.kill(pid, "SIGSTOP");
     await killSandbox(world);
     const outcome = await running;
     expect(outcome).toMatchObject({ type: "result", is_error: true, cancelled: false });
     expect(textOf(outcome)).toContain("outcome is unknown");
     expect(outcome).toMatchObject({ outputs: [{ path: "words", size_bytes: 4 }] });
     expect(textOf(await bash(world, "cat /workspace/file"))).toContain("kept");
-    expect(await processesOf("sleep\x001000")).toEqual([]);
+    expect(await processesOf(`sleep\0${LONG}`)).toEqual([]);
   });
 
   test("leaves no process of a sandbox alive when the hands are killed", async () => {
     await using world = await openWorld();
-    const call = await callOf(world, "setsid sleep 1234 & echo begun; sleep 1234");
+    const call = await callOf(world, `setsid sleep ${LONG} & echo begun; sleep ${LONG}`);
     const running = world.hands.execute(call, never());
     await untilRunning(world, call);
     await world.killBoot();
     expect(await running).toMatchObject({ type: "lost" });
     // "Lost" says that nothing of it can still happen.
-    expect(await processesOf("sleep\x001234")).toEqual([]);
+    expect(await processesOf(`sleep\0${LONG}`)).toEqual([]);
   });
 
   test("gives the files that a call left, their content in the blob store", async () => {

@@ -1,5 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Preview } from "../core/ports/announcements.ts";
 import { openHarness, openWorld, type World } from "./world.testsuite.ts";
 
@@ -247,7 +247,7 @@ describe("a stream", () => {
     const { abort } = await openStream(world, `${url}${path}/stream`);
     expect(world.subscriptions()).toBe(1);
     abort.abort();
-    await vi.waitFor(() => expect(world.subscriptions()).toBe(0));
+    await expect.poll(() => world.subscriptions()).toBe(0);
     expect(world.logged).toEqual([]);
   });
 
@@ -257,9 +257,8 @@ describe("a stream", () => {
     const { abort } = await openStream(world, `${url}${path}/stream`);
     expect((await openStream(world, `${url}${path}/stream`)).response.status).toBe(503);
     abort.abort();
-    await vi.waitFor(async () =>
-      expect((await openStream(world, `${url}${path}/stream`)).response.status).toBe(200),
-    );
+    const status = async () => (await openStream(world, `${url}${path}/stream`)).response.status;
+    await expect.poll(status).toBe(200);
   });
 
   test("ends when the server stops, which takes no new one", async () => {
@@ -429,7 +428,7 @@ describe("the official client", () => {
       if (event.type === "session.status_idle") break;
     }
     expect(types).toEqual(["user.message", ...TURN]);
-    await vi.waitFor(() => expect(world.subscriptions()).toBe(0));
+    await expect.poll(() => world.subscriptions()).toBe(0);
   });
 
   test("sends first, opens the stream after the answer, and still reads to idle", async () => {

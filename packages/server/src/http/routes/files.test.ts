@@ -7,7 +7,7 @@ import {
   FileNotDownloadableError,
   StorageQuotaExceededError,
 } from "@anthropic-ai/sdk/resources/files";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Body, openWorld, type World } from "../world.testsuite.ts";
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
@@ -137,9 +137,9 @@ describe("upload", () => {
         "half".repeat(10_000),
       ].join("\r\n"),
     );
-    await vi.waitFor(() => expect(blobsOf(world)).toHaveLength(1));
+    await expect.poll(() => blobsOf(world)).toHaveLength(1);
     socket.destroy();
-    await vi.waitFor(() => expect(blobsOf(world)).toEqual([]));
+    await expect.poll(() => blobsOf(world)).toEqual([]);
     expect(world.logged).toEqual([]);
     expect((await world.request("GET", "/v1/files")).body.data).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import Anthropic, { toFile } from "@anthropic-ai/sdk";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { INSTALLED_WORKSPACE, installedSkill } from "../../app/installed-skills.ts";
 import type { Archive } from "../../lib/archive/archive.ts";
 import { tarBytes, type ZipEntry, zipBytes } from "../../lib/archive/archive-bytes.testsuite.ts";
@@ -266,9 +266,9 @@ describe("an upload that is refused leaves nothing behind", () => {
         "half".repeat(10_000),
       ].join("\r\n"),
     );
-    await vi.waitFor(() => expect(leftovers(world)).toHaveLength(1));
+    await expect.poll(() => leftovers(world)).toHaveLength(1);
     socket.destroy();
-    await vi.waitFor(() => expect(leftovers(world)).toEqual([]));
+    await expect.poll(() => leftovers(world)).toEqual([]);
     expect(world.logged).toEqual([]);
   });
 });
