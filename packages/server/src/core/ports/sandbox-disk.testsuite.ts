@@ -78,7 +78,7 @@ export function testDisks(name: string, open: () => Promise<DiskWorld>): void {
       await box.sandbox.write("/workspace/more", new Uint8Array(MB));
       // What was deleted is the host's again.
       await box.sh("sync -f /workspace");
-      await expect.poll(() => world.kept("hand_full")).toBeLessThan(20 * MB);
+      await expect.poll(() => world.kept("hand_full"), LET_GO).toBeLessThan(20 * MB);
     });
 
     test("has writable copies of memory stores in it, which stay for the next sandbox", async ({
@@ -201,7 +201,7 @@ export function testDiskFiles(name: string, open: () => Promise<DiskWorld>): voi
         const box = await startOn(world.provider, { hand });
         await box.sh("echo kept >/workspace/kept; sync -f /workspace");
         await box.sandbox.close();
-        await expect.poll(() => world.used().attached).toBe(0);
+        await expect.poll(() => world.used().attached, LET_GO).toBe(0);
         world.damage(hand, how);
         await using again = await startOn(world.provider, { hand });
         const { output } = await again.sh("cat kept; echo new >/workspace/new && cat new");

@@ -362,7 +362,7 @@ print(may(0, 19), may(socket.SOL_SOCKET, 36))
 
     test("still has the sandbox's own loopback", async () => {
       const serve =
-        "perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(LocalAddr => q(127.0.0.1), LocalPort => 4321, Listen => 1); open(my $f, q(>), q(up)); close $f; my $c = $s->accept; print $c qq(own\\n)' & until [ -e up ]; do :; done; cat < /dev/tcp/127.0.0.1/4321";
+        "perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(LocalAddr => q(127.0.0.1), LocalPort => 4321, Listen => 1); open(my $f, q(>), q(up)); close $f; my $c = $s->accept; print $c qq(own\\n)' & until [ -e up ]; do :; done; exec 7<>/dev/tcp/127.0.0.1/4321; timeout 10 sh -c 'until cat <&7; do sleep 0.05; done'; exec 7>&-";
       expect((await limited.sh(serve)).output).toContain("own\n");
     });
 

@@ -14,8 +14,11 @@ import {
 /** An installation: providers on one data folder, and blobs to mount. */
 export interface SandboxWorld extends AsyncDisposable {
   readonly provider: SandboxProvider;
-  /** A further provider on the same data, as the next process of the installation would have. */
-  another(): SandboxProvider;
+  /**
+   * A further provider on the same data, as the next process of the installation would have. `answerMs`: how long its
+   * agents may take to answer, if not as long as they may by default.
+   */
+  another(options?: { readonly answerMs?: number }): SandboxProvider;
   /** Where making a sandbox takes long: tests that need no new one share one, tidied up between them. */
   readonly isSlow?: boolean;
   /** Stores a blob and gives a mount of it. */
@@ -137,7 +140,7 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
       await using box = await start();
       await box.sh(SURVIVORS);
       expect(await processes(box)).not.toEqual([]);
-      const result = await box.sh("echo before; trap '' TERM; sleep 600", 300);
+      const result = await box.sh("echo before; trap '' TERM; sleep 600", 2_000);
       expect(result).toEqual({ exitCode: null, ended: "timeout", output: "before\n" });
       expect(await processes(box)).toEqual([]);
       expect((await box.sh("echo alive")).output).toBe("alive\n");
@@ -421,7 +424,8 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
     });
 
     test("takes an agent that was stopped for lost", async () => {
-      await using box = await start({});
+      const hasty = world.another({ answerMs: 3_000 });
+      await using box = await startOn(hasty, { hand: newHand() });
       await expect(box.sh("kill -STOP $PPID; sleep 600", 100)).rejects.toThrow(SandboxGoneError);
       expect(await box.sandbox.closed).toMatch(/\w/);
     });

@@ -161,7 +161,7 @@ test("files that are too many here go, the longest unused first, and come back b
   const workspace = join(machine.dataDir, "hands/hand_1/workspace");
   expect(existsSync(workspace)).toBe(true);
   await machine.hands.acknowledge(report);
-  await expect.poll(() => existsSync(workspace), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => existsSync(workspace)).toBe(false);
   // Also after the hands began anew, and though a server that was late says what it knew before.
   await machine.stop();
   const next = await startMachine(blobs, { cacheBytesMax: 0 }, machine.dataDir);
@@ -229,7 +229,8 @@ test("outputs that are committed are not given again, though their sandbox, its 
 });
 
 test("what was written into a memory store after the last result keeps its files here until the next has it", async () => {
-  const machine = await startMachine(await folder(), { cacheBytesMax: 0 }, undefined, 1_000);
+  // Idle only after what is written after the result has been written.
+  const machine = await startMachine(await folder(), { cacheBytesMax: 0 }, undefined, 3_000);
   const { hands, dataDir } = machine;
   const recipe = { ...makeCall().recipe, mounts: [MEMORY] };
   const bring = async (files: HandFiles) => {
@@ -257,7 +258,7 @@ test("what was written into a memory store after the last result keeps its files
   await hands.execute(other, NEVER);
   await hands.settle(other);
   await hands.acknowledge(await machine.told());
-  await expect.poll(() => machine.reported, { timeout: 10_000 }).toContain("files_evicted");
+  await expect.poll(() => machine.reported).toContain("files_evicted");
   expect(existsSync(join(dataDir, "hands/hand_2/workspace"))).toBe(false);
   expect(existsSync(late)).toBe(true);
   await bring(ahead(1));
@@ -266,7 +267,7 @@ test("what was written into a memory store after the last result keeps its files
     memory: { changes: expect.arrayContaining([expect.objectContaining({ path: "/late.md" })]) },
   });
   await hands.acknowledge(await machine.told());
-  await expect.poll(() => existsSync(late), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => existsSync(late)).toBe(false);
 });
 
 test("memory stores are there with files that begin anew, whichever line was there before", async () => {

@@ -49,9 +49,9 @@ test("bash restarts on demand, with and without a command", async () => {
 });
 
 test("bash says that time was over and what was killed", async () => {
-  expect(await call("bash", { command: "echo begun; sleep 600", timeout_ms: 150 })).toEqual({
+  expect(await call("bash", { command: "echo begun; sleep 600", timeout_ms: 2_000 })).toEqual({
     error:
-      "begun\n\nThe command timed out after 150 ms. The shell and everything started in it were killed; the next command gets a new shell.",
+      "begun\n\nThe command timed out after 2000 ms. The shell and everything started in it were killed; the next command gets a new shell.",
   });
   const cancelled = call("bash", { command: "sleep 600" }, { signal: AbortSignal.timeout(50) });
   expect(await cancelled).toEqual({ error: expect.stringMatching(/^The command was cancelled\./) });

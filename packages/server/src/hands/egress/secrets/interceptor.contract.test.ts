@@ -380,7 +380,7 @@ describe("to HTTP/1.1", () => {
 
   test("ends a connection over which nothing goes", async () => {
     const { world, ask, agent } = await open((_asked, response) => void response.end("ok"), {
-      idleMs: 200,
+      idleMs: 1_000,
     });
     await using _ = world;
     await ask("/");

@@ -161,7 +161,7 @@ print(family(1), family(2), family(10), family(16, socket.SOCK_RAW, 0))
         const answers = await python(`
 def dial(family, address):
     s = socket.socket(family)
-    s.settimeout(2)
+    s.settimeout(10)
     try:
         s.connect(address)
         return s.recv(99).decode()

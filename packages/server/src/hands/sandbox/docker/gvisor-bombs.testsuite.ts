@@ -4,7 +4,8 @@ import { SandboxGoneError } from "../../../core/ports/sandbox.ts";
 import type { RunawaysWorld } from "../../../core/ports/sandbox-runaways.testsuite.ts";
 
 const TIMEOUT_MS = 400;
-/** For the agent, which is taken for lost after 3 s, and for the end of some ten thousand threads. */
+const ANSWER_MS = 3_000;
+/** For the agent, which is taken for lost when it does not answer, and for the end of some ten thousand threads. */
 const GRACE_MS = 15_000;
 const LET_GO = { timeout: 10_000 };
 const BOMB = "bash -c 'f() { f | f; }; f' 2>/dev/null";
@@ -23,7 +24,7 @@ export function testBombs(name: string, open: () => Promise<RunawaysWorld>): voi
 
     test("is over in time, survived by the hand's files alone", async () => {
       const hand = "hand_bombed";
-      await using box = await startOn(world.provider, { hand });
+      await using box = await startOn(world.another({ answerMs: ANSWER_MS }), { hand });
       await box.sh("echo kept >kept");
       const isLeft = world.hostProcesses?.(hand);
       const startMs = performance.now();

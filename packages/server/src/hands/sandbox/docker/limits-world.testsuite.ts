@@ -27,6 +27,7 @@ export async function openDockerLimits(
     ...world,
     isSlow: true,
     mustLimit: true,
+    goLater: true,
     hasOwnKernel: name === "gvisor",
     neighbour: () => openDockerLimits(engine, name),
     strict: () =>

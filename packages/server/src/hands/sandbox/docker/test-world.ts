@@ -80,6 +80,7 @@ export async function openDockerCrashes(
       const found = await inspectContainer(client, containerName(record.launch_id));
       return found === undefined ? [] : [found.Id];
     },
+    goesLater: true,
     // Its groups are the container's, so that before it there is nothing.
     mustHave: (point) => point !== "hands.provision.after_group",
   };

@@ -12,7 +12,7 @@ import type { SandboxLimits } from "./sandbox-layout.ts";
 export interface InstallationWorld extends NetworkWorld {
   readonly folder: string;
   readonly provider: LocalProvider;
-  another(): LocalProvider;
+  another(options?: Pick<LocalProviderOptions, "answerMs">): LocalProvider;
   /** Stores an archive and gives a mount of it. */
   skill(name: string, zip: Uint8Array): Promise<SkillMount>;
 }
@@ -34,14 +34,14 @@ export async function openInstallation(
   const outside = new Outside();
   const warnings: string[] = [];
   const onWarning = (message: string) => warnings.push(message);
-  const open = () =>
+  const open: InstallationWorld["another"] = ({ answerMs } = {}) =>
     provide({
       dataFolder: folder,
       blobPath,
       egress: outside,
       onWarning,
-      answerMs: 3_000,
       limits,
+      ...(answerMs !== undefined && { answerMs }),
     });
   const provider = open();
   return {
