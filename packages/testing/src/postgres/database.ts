@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import pg from "pg";
 import { inject } from "vitest";
@@ -16,10 +17,8 @@ export interface TestDatabase extends AsyncDisposable {
   query(text: string): Promise<readonly pg.QueryResultRow[]>;
 }
 
-const START_MS = 30_000;
+const START_MS = 50_000;
 const LOOK_MS = 50;
-
-let count = 0;
 
 /**
  * A new, empty database on the PostgreSQL server of this test run; it goes with its last user's
@@ -29,8 +28,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const server = inject("postgres");
   if ("missing" in server) throw new Error(server.missing);
   await startedUp(server);
-  count += 1;
-  const name = `test_${process.pid}_${count}`;
+  // Not by the number of this process, which another of the same run may have had before.
+  const name = `test_${randomBytes(8).toString("hex")}`;
   const admin = postgresUrl(server.socketFolder, "postgres");
   const url = postgresUrl(server.socketFolder, name);
   await queryPostgres(admin, `create database ${name}`);
