@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { answer, startMessagesApi, toolCall } from "@drover/testing";
+import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
 import { Conversation } from "./support/conversation.ts";
 import { handsPid, isAlive, longSleep, processesWith } from "./support/host.ts";
-import { lastWords, script } from "./support/last-words.ts";
+import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
-import { useWorld, World } from "./support/world.ts";
+import { newWorld, useWorld, type World } from "./support/world.ts";
 
 const world = useWorld();
 
@@ -27,13 +27,14 @@ test.each(["serve.dispose.before", "client.dispose.after", "serve.dispose.after"
   "a server killed at %s: the next one ends what the deleted session left",
   async (point) => {
     // Of its own: what another case has left to be committed would be met at the start.
-    await using world = await openWorld();
+    const world = await newWorld();
     await world.start(["env", `DROVER_TEST_FAIL_POINT=${point}:1`]);
     const talk = await Conversation.open(world);
     const marker = longSleep();
     const command = `(sleep ${marker} &) ; echo begun`;
     await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
     await talk.afterTurns(1);
+    await until("its process", () => processesWith(marker)[0]);
     expect([processesWith(marker).length, workspaces(world)]).toEqual([1, 1]);
     // Its answer may be lost with the server.
     await world.client.beta.sessions.delete(talk.id).catch(() => undefined);
@@ -44,11 +45,6 @@ test.each(["serve.dispose.before", "client.dispose.after", "serve.dispose.after"
     await until("the end of its files", () => workspaces(world) === 0 || undefined);
   },
 );
-
-async function openWorld(): Promise<World & AsyncDisposable> {
-  const world = new World(await startMessagesApi({ script: lastWords() }));
-  return Object.assign(world, { [Symbol.asyncDispose]: () => world.close() });
-}
 
 function workspaces({ data }: World): number {
   const folder = join(data, "hands");

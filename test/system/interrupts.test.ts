@@ -9,10 +9,10 @@ import {
   typesOf,
   userMessage,
 } from "./support/conversation.ts";
-import { handsPid, longSleep, processesWith } from "./support/host.ts";
-import { script } from "./support/last-words.ts";
+import { endWait, handsPid, longSleep, processesWith, waiting } from "./support/host.ts";
+import { holdBack, script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
-import { useWorld } from "./support/world.ts";
+import { newWorld, useWorld } from "./support/world.ts";
 
 const world = useWorld();
 
@@ -27,21 +27,25 @@ const ENDING = [
 ];
 const NEVER = { firstMs: 600_000 };
 
-// First, and alone: the hands of the file must not have been started.
 test("while hands and sandbox are being made, the call is answered and never run", async () => {
-  const talk = await Conversation.open(world());
+  const world = await newWorld();
+  // They have the place of others, and stand still before anybody can find them.
+  const hands = await world.startStoppedHands("hands.start.after_lock:1");
+  await world.start();
+  const talk = await Conversation.open(world);
   const marker = longSleep();
   await talk.say(script(answer(toolCall("bash", { command: `sleep ${marker}` }))));
   await talk.event(isType("agent.tool_use"));
-  expect(handsPid(world())).toBeUndefined();
   await talk.interrupt();
   const history = await talk.afterTurns(1);
   expect(typesOf(history).slice(-5)).toEqual(["agent.tool_result", ...ENDING]);
   expect(resultsOf(history)).toEqual([{ text: INTERRUPTED, isError: true }]);
   expectEndTurn(history);
-  expect(processesWith(marker)).toEqual([]);
+  process.kill(hands, "SIGCONT");
   await talk.say(script(answer(toolCall("bash", { command: "echo works" })), answer("done")));
   expect(resultsOf(await talk.afterTurns(2)).at(-1)).toEqual({ text: "works", isError: false });
+  expect(handsPid(world)).toBe(hands);
+  expect(processesWith(marker)).toEqual([]);
 });
 
 describe.concurrent("an interrupt", () => {
@@ -72,7 +76,7 @@ describe.concurrent("an interrupt", () => {
   test("while the model speaks closes the preview with the span and keeps no half message", async () => {
     const talk = await Conversation.open(world());
     const listening = await talk.listen(["agent.message"]);
-    const words = "a long answer that will never be whole ".repeat(50);
+    const words = "a long answer that will never be whole ".repeat(500);
     await talk.say(script({ ...answer(words), pacing: { delayMs: 50, chunkChars: 10 } }));
     const delta = await listening.event(({ type }) => type === "event_delta");
     await talk.interrupt();
@@ -216,9 +220,10 @@ describe.concurrent("a message in a running turn", () => {
   test("is taken up with the results of the call before it, and the session is not idle between", async () => {
     const talk = await Conversation.open(world());
     const marker = longSleep();
-    await talk.say(script(answer(toolCall("bash", { command: `timeout 1 sleep ${marker}` }))));
+    await talk.say(script(answer(toolCall("bash", { command: waiting(marker) }))));
     await until("the command", () => processesWith(marker)[0]);
     await talk.say("steer to the left");
+    await endWait(marker);
     const history = await talk.afterTurns(1);
     expect(typesOf(history)).toEqual([
       ...BEGINNING,
@@ -240,9 +245,11 @@ describe.concurrent("a message in a running turn", () => {
 
   test("is taken up instead of ending the turn", async () => {
     const talk = await Conversation.open(world());
-    await talk.say(script({ ...answer("the first answer"), pacing: { firstMs: 1_000 } }));
+    const first = holdBack(answer("the first answer"));
+    await talk.say(script(first.answer));
     await talk.event(isType("span.model_request_start"));
     await talk.say("and more");
+    first.letGo();
     const history = await talk.afterTurns(1);
     expect(messagesOf(history)).toEqual(["the first answer", "You said: and more"]);
     expect(history.filter(isType("session.status_running"))).toHaveLength(1);

@@ -12,7 +12,15 @@ import {
   resultsOf,
   typesOf,
 } from "./support/conversation.ts";
-import { handsPid, isAlive, longSleep, processesWith, sandboxPids } from "./support/host.ts";
+import {
+  endWait,
+  handsPid,
+  isAlive,
+  longSleep,
+  processesWith,
+  sandboxPids,
+  waiting,
+} from "./support/host.ts";
 import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
@@ -22,12 +30,14 @@ const world = useWorld();
 test("a running session can be neither deleted nor archived; an idle one takes its sandbox with it", async () => {
   const { sessions, files } = world().client.beta;
   const talk = await Conversation.open(world());
-  const marker = longSleep();
-  const command = `echo made > /mnt/session/outputs/made.txt; (sleep ${marker} &) ; echo begun`;
+  const [marker, wait] = [longSleep(), longSleep()];
+  const command = `echo made > /mnt/session/outputs/made.txt; (sleep ${marker} &) ; ${waiting(wait)}`;
   await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
   await talk.event(isType("agent.tool_use"));
   await expect(sessions.delete(talk.id)).rejects.toThrow(Anthropic.BadRequestError);
   await expect(sessions.archive(talk.id)).rejects.toThrow(Anthropic.BadRequestError);
+  await until("its process", () => processesWith(marker)[0]);
+  await endWait(wait);
   await talk.afterTurns(1);
   const [output] = (await files.list({ scope_id: talk.id })).data;
   expect(output?.filename).toBe("made.txt");
@@ -58,30 +68,39 @@ test("an archived session is terminated, can be read, and takes nothing more", a
 test("a server that is stopped in order leaves the command running, and the next goes on with it", async () => {
   const talk = await Conversation.open(world());
   const marker = longSleep();
-  const command = `echo begun; timeout 6 sleep ${marker}; echo over`;
+  const command = `echo begun; ${waiting(marker)}; echo over`;
   await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
   await until("the command", () => processesWith(marker)[0]);
   const hands = handsPid(world()) ?? 0;
   expect(drover(["stop"], { env: { DROVER_DATA: world().data } }).status).toBe(0);
   expect([isAlive(hands), processesWith(marker).length > 0]).toEqual([true, true]);
   await world().start();
+  await endWait(marker);
   const history = await talk.afterTurns(1);
   expect(resultsOf(history)).toEqual([{ text: "begun\nover", isError: false }]);
   expect(messagesOf(history)).toEqual(["done"]);
   expect(handsPid(world())).toBe(hands);
 });
 
+/** Longer than a server takes to be killed and started again, also where it takes long. */
+const BACK_OFF_S = 20;
+
 test("a back-off outlives its server, and so does what waits behind it", async () => {
   const talk = await Conversation.open(world());
   const busy = { type: "status", status: 429, error_type: "rate_limit_error" } as const;
-  await talk.say(script(failing({ ...busy, headers: { "retry-after": "8" } })));
+  await talk.say(script(failing({ ...busy, headers: { "retry-after": String(BACK_OFF_S) } })));
   await talk.event(isType("session.status_rescheduled"));
   await talk.say("and this?");
   await world().restart();
   expect(await talk.status()).toBe("rescheduling");
   const history = await talk.afterTurns(1);
   expect(messagesOf(history)).toEqual(["You said: and this?"]);
-  expect(history.filter(isType("session.status_rescheduled"))).toHaveLength(1);
+  const [rescheduled, ...again] = history.filter(isType("session.status_rescheduled"));
+  expect(again).toEqual([]);
+  const resumed = history.findLast(isType("session.status_running"));
+  const pausedMs =
+    Date.parse(resumed?.processed_at ?? "") - Date.parse(rescheduled?.processed_at ?? "");
+  expect(pausedMs).toBeGreaterThanOrEqual(BACK_OFF_S * 1_000);
   expect(history.filter(isType("user.message"))).toHaveLength(2);
 });
 
@@ -90,6 +109,7 @@ test("`drover stop --hands` ends every process of every sandbox", async () => {
   const marker = longSleep();
   await talk.say(script(answer(toolCall("bash", { command: `setsid sleep ${marker} & echo` }))));
   await talk.afterTurns(1);
+  await until("its process", () => processesWith(marker)[0]);
   const pids = [handsPid(world()) ?? 0, ...sandboxPids(world())];
   expect(pids.length).toBeGreaterThan(1);
   expect(processesWith(marker)).toHaveLength(1);
@@ -144,14 +164,15 @@ describe("what a session is made of", () => {
   test("is closed to others: no file, no process, no secret of the server or another session", async () => {
     const [mine, other] = [await Conversation.open(world()), await Conversation.open(world())];
     const marker = longSleep();
-    const hide = `echo treasure-${marker} > treasure; (exec -a sleep-${marker} sleep 60 &)`;
+    const hide = `echo treasure-${marker} > treasure; (exec -a sleep-${marker} sleep 600 &)`;
     await other.say(script(answer(toolCall("bash", { command: hide })), answer("done")));
     await other.afterTurns(1);
     const secrets = [world().apiKey, world().model.apiKey, `treasure-${marker}`];
     // They come in a file and are handled by builtins: no command line of the search has them.
     const searched = [`canary-${marker}`, ...secrets, `sleep-${marker}`].join("\n");
     const search = `mapfile -t needles < searched; rm searched
-      CANARY=\${needles[0]} sleep 30 &
+      CANARY=\${needles[0]} sleep 300 &
+      until grep -qs CANARY= /proc/$!/environ; do :; done
       for needle in "\${needles[@]}"; do
         grep -rlsF -f <(printf %s "$needle") /workspace /tmp /mnt /home /root /etc /run /var /dev/shm
         cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' |

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { answer, startMessagesApi, toolCall } from "@drover/testing";
+import { answer, toolCall } from "@drover/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { drover, temporaryFolder } from "../support/drover.ts";
 import {
@@ -12,11 +12,11 @@ import {
   typesOf,
   userMessage,
 } from "./support/conversation.ts";
-import { longSleep, processesWith } from "./support/host.ts";
-import { lastWords, script } from "./support/last-words.ts";
+import { endWait, longSleep, processesWith, waiting } from "./support/host.ts";
+import { holdBack, script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { errorOf, send } from "./support/wire.ts";
-import { World } from "./support/world.ts";
+import { newWorld, type World } from "./support/world.ts";
 
 test("a full disk is answered with 503 and its reason, and all goes on once there is room", async () => {
   const world = await newWorld();
@@ -24,9 +24,8 @@ test("a full disk is answered with 503 and its reason, and all goes on once ther
   const filler = join(disk, "filler");
   const talk = await Conversation.open(world);
   const events = `/v1/sessions/${talk.id}/events`;
-  await talk.say(
-    script({ ...answer("thought about while it was full"), pacing: { firstMs: 700 } }),
-  );
+  const thought = holdBack(answer("thought about while it was full"));
+  await talk.say(script(thought.answer));
   await until("the request", () => world.model.active || undefined);
   fill(filler);
 
@@ -39,6 +38,7 @@ test("a full disk is answered with 503 and its reason, and all goes on once ther
   expect(refused.status).toBe(503);
   expect(refused.headers["retry-after"]).toMatch(/^\d+$/);
   expect(errorOf(refused).message).toContain("The disk that holds the database is full");
+  thought.letGo();
   await until("the answer of the model", () => world.model.active === 0 || undefined);
   const health = await send(world, { method: "GET", path: "/health" });
   expect([health.status, JSON.parse(health.text).message]).toEqual([
@@ -75,7 +75,7 @@ test("a command that ends on a full disk keeps its result until there is room", 
   });
   const talk = await Conversation.open(world);
   const marker = longSleep();
-  const command = `echo begun; timeout 1.5 sleep ${marker}; echo over; echo x > here || echo no room`;
+  const command = `echo begun; ${waiting(marker)}; echo over; echo x > here || echo no room`;
   await talk.say(
     script(
       answer(toolCall("bash", { command })),
@@ -85,7 +85,7 @@ test("a command that ends on a full disk keeps its result until there is room", 
   );
   await until("the command", () => processesWith(marker)[0]);
   fill(filler);
-  await until("its end", () => processesWith(marker).length === 0 || undefined);
+  await endWait(marker);
   await until("the failure", async () => {
     return (await send(world, { method: "GET", path: "/health" })).status === 503 || undefined;
   });
@@ -124,16 +124,6 @@ test("a database that is none is refused with a sentence, and left as it is", ()
   });
   expect(statSync(file).size).toBe(size);
 });
-
-async function newWorld(): Promise<World> {
-  const world = new World(await startMessagesApi({ script: lastWords() }));
-  onTestFinished(async () => {
-    const refusals = [...world.model.refusals];
-    await world.close();
-    expect(refusals).toEqual([]);
-  });
-  return world;
-}
 
 /** Answers where the server's data folder, a disk of its own, is seen from here. */
 async function startOnSmallDisk(world: World): Promise<string> {

@@ -8,10 +8,11 @@ import {
   type SessionEvent,
   typesOf,
 } from "./support/conversation.ts";
-import { script } from "./support/last-words.ts";
-import { useWorld } from "./support/world.ts";
+import { holdBack, script } from "./support/last-words.ts";
+import { newWorld, useWorld } from "./support/world.ts";
 
-const world = useWorld({ DROVER_MODEL_BACKOFF_MS: "50", DROVER_MODEL_SILENCE_MS: "1500" });
+const QUICK = { DROVER_MODEL_BACKOFF_MS: "50" };
+const world = useWorld(QUICK);
 
 const OVERLOADED = { type: "status", status: 529, error_type: "overloaded_error" } as const;
 const BEGINNING = ["session.status_running", "session.thread_status_running", "user.message"];
@@ -50,10 +51,12 @@ describe.concurrent("a model", () => {
 
   test("that stays overloaded exhausts the turn, whose waiting input the next turn sees", async () => {
     const talk = await Conversation.open(world());
-    await talk.say(script(failing(OVERLOADED)));
-    await talk.event(isType("session.status_rescheduled"));
+    const first = holdBack(failing(OVERLOADED));
+    await talk.say(script(first.answer));
+    await talk.event(isType("span.model_request_start"));
     // Each attempt is with the newest message, so this one has to fail as well.
     await talk.say(script(failing(OVERLOADED)));
+    first.letGo();
     const exhausted = await talk.event(
       (event) => event.type === "session.error" && event.error.retry_status.type === "exhausted",
     );
@@ -76,15 +79,6 @@ describe.concurrent("a model", () => {
     expect(messagesOf(await talk.afterTurns(2))).toEqual(["You said: again"]);
   });
 
-  test("whose answer stops coming is cut off and asked again", async () => {
-    const talk = await Conversation.open(world());
-    const stall = { type: "stall", afterEvents: 3, times: 1 } as const;
-    await talk.say(script(failing(stall, "at last")));
-    const history = await talk.afterTurns(1);
-    expect(errorsOf(history)).toEqual([["model_request_failed_error", "retrying"]]);
-    expect(messagesOf(history)).toEqual(["at last"]);
-  });
-
   test("that refuses the request exhausts the turn at once, and the next message works", async () => {
     const talk = await Conversation.open(world());
     const refusal = { type: "status", status: 400, error_type: "invalid_request_error" } as const;
@@ -100,9 +94,11 @@ describe.concurrent("a model", () => {
   test("whose refusal comes while input waits leaves that input in the log", async () => {
     const talk = await Conversation.open(world());
     const refusal = { type: "status", status: 400, error_type: "invalid_request_error" } as const;
-    await talk.say(script({ ...failing(refusal), pacing: { firstMs: 1_000 } }));
+    const first = holdBack(failing(refusal));
+    await talk.say(script(first.answer));
     await talk.event(isType("span.model_request_start"));
     await talk.say("do not lose me");
+    first.letGo();
     const history = await talk.afterTurns(1);
     expect(typesOf(history)).toEqual([
       ...BEGINNING,
@@ -170,6 +166,18 @@ describe.concurrent("a model", () => {
     await talk.say(script(failing({ type: "cut", afterEvents: 4, times: 1 }, call), answer("ok")));
     expect(resultsOf(await talk.afterTurns(1))).toEqual([{ text: "once", isError: false }]);
   });
+});
+
+test("a model whose answer stops coming is cut off and asked again", async () => {
+  // Of its own: where nothing has to be as fast as that.
+  const world = await newWorld({ ...QUICK, DROVER_MODEL_SILENCE_MS: "3000" });
+  await world.start();
+  const talk = await Conversation.open(world);
+  const stall = { type: "stall", afterEvents: 3, times: 1 } as const;
+  await talk.say(script(failing(stall, "at last")));
+  const history = await talk.afterTurns(1);
+  expect(errorsOf(history)).toEqual([["model_request_failed_error", "retrying"]]);
+  expect(messagesOf(history)).toEqual(["at last"]);
 });
 
 function errorEvent() {

@@ -12,7 +12,7 @@ import {
   typesOf,
   userMessage,
 } from "./support/conversation.ts";
-import { script } from "./support/last-words.ts";
+import { holdBack, script } from "./support/last-words.ts";
 import { useWorld } from "./support/world.ts";
 
 const world = useWorld();
@@ -174,12 +174,13 @@ describe.concurrent("a client written like the official examples", () => {
   test("prints the answer as it grows, from deltas", async () => {
     const { sessions } = world().client.beta;
     const session = await newSession();
-    await sessions.events.send(session.id, {
-      events: [userMessage(script({ ...answer(WORDS), pacing: { firstMs: 300, delayMs: 20 } }))],
-    });
+    const words = holdBack({ ...answer(WORDS), pacing: { delayMs: 20 } });
+    await sessions.events.send(session.id, { events: [userMessage(script(words.answer))] });
     let shown = "";
     const options = { event_deltas: ["agent.message" as const] };
-    for await (const event of await sessions.events.stream(session.id, options)) {
+    const stream = await sessions.events.stream(session.id, options);
+    words.letGo();
+    for await (const event of stream) {
       if (event.type === "event_delta") shown += event.delta.content.text;
       if (event.type === "session.status_idle") break;
     }

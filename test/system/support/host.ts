@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "./until.ts";
 import type { World } from "./world.ts";
 
 /** The processes of this machine, of all sandboxes too, whose command line has the marker. */
@@ -13,6 +14,18 @@ export function longSleep(): string {
     .toString()
     .padStart(9, "0")
     .replace(/^(..)/, "$1.")}`;
+}
+
+/** A command that waits for `endWait`, as long as a test needs, and says nothing of it. */
+export function waiting(marker: string): string {
+  return `(sleep ${marker}; :) 2>/dev/null`;
+}
+
+/** Lets a command that waits go on, once it does wait. */
+export async function endWait(marker: string): Promise<void> {
+  for (const pid of await until("the command that waits", () => someOf(processesWith(marker)))) {
+    process.kill(pid, "SIGKILL");
+  }
 }
 
 /** The process of the world's hands; undefined if there are none. */
@@ -42,8 +55,21 @@ export function workspaceFile(world: World, name: string): string | undefined {
 }
 
 export function isAlive(pid: number): boolean {
-  const stat = readIfThere(`/proc/${pid}/stat`);
-  return stat !== undefined && !/^\d+ \(.*\) [ZX]/s.test(stat);
+  return !["", "Z", "X"].includes(stateOf(pid));
+}
+
+/** By a signal, until another one lets it go on. */
+export function isStopped(pid: number): boolean {
+  return stateOf(pid) === "T";
+}
+
+/** The letter by which the kernel calls it; nothing if there is no such process. */
+function stateOf(pid: number): string {
+  return /^\d+ \(.*\) (\w)/s.exec(readIfThere(`/proc/${pid}/stat`) ?? "")?.[1] ?? "";
+}
+
+function someOf<T>(found: readonly T[]): readonly T[] | undefined {
+  return found.length > 0 ? found : undefined;
 }
 
 function hands(world: World): string[] {

@@ -20,8 +20,27 @@ const NOT_FETCHED = failing({
   message: "messages.0.content.0.image.source.url: Unable to download the file",
 });
 
+/** An answer that may be held back by its test. */
+interface ScriptedAnswer extends Answer {
+  readonly held?: string;
+}
+
+/** What each answer that is held back waits for, by name. */
+const held = new Map<string, Promise<void>>();
+
+/** The answer is given once it is let go: however long the test takes for what has to come before. */
+export function holdBack(answer: Answer): {
+  readonly answer: ScriptedAnswer;
+  readonly letGo: () => void;
+} {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const name = `answer ${held.size}`;
+  held.set(name, promise);
+  return { answer: { ...answer, held: name }, letGo: resolve };
+}
+
 /** A message that makes the double answer so, one answer a request, and then `done`. */
-export function script(...answers: readonly Answer[]): string {
+export function script(...answers: readonly ScriptedAnswer[]): string {
   return SCRIPT + JSON.stringify(answers);
 }
 
@@ -35,23 +54,29 @@ export function repeated(character: string, times: number): string {
  * failed or interrupted turns stand before it. That text is a `script`, or is repeated. A fault with
  * `times` happens so often to the same conversation.
  */
-export function lastWords(): (request: MessagesRequest) => Answer {
+export function lastWords(): (request: MessagesRequest) => Answer | Promise<Answer> {
   const attempts = new Map<string, number>();
   return (request) => {
-    const judged = judgedCallOf(request);
-    if (judged !== undefined) return verdict(judged);
-    if (JSON.stringify(request.body["messages"]).includes(UNREACHABLE)) return NOT_FETCHED;
-    const { text, answered } = newestText(request);
-    if (!text.startsWith(SCRIPT)) return answer(`You said: ${text}`);
-    const answers: readonly Answer[] = JSON.parse(text.slice(SCRIPT.length), unfold);
-    const step = answers[answered];
-    if (step?.fault?.times === undefined) return step ?? answer("done");
-    const conversation = JSON.stringify(request.body["messages"]);
-    const attempt = (attempts.get(conversation) ?? 0) + 1;
-    attempts.set(conversation, attempt);
-    const { fault, ...proper } = step;
-    return attempt <= (fault.times ?? 0) ? step : proper;
+    const next = nextAnswer(request, attempts);
+    const isLetGo = held.get(next.held ?? "");
+    return isLetGo === undefined ? next : isLetGo.then(() => next);
   };
+}
+
+function nextAnswer(request: MessagesRequest, attempts: Map<string, number>): ScriptedAnswer {
+  const judged = judgedCallOf(request);
+  if (judged !== undefined) return verdict(judged);
+  if (JSON.stringify(request.body["messages"]).includes(UNREACHABLE)) return NOT_FETCHED;
+  const { text, answered } = newestText(request);
+  if (!text.startsWith(SCRIPT)) return answer(`You said: ${text}`);
+  const answers: readonly ScriptedAnswer[] = JSON.parse(text.slice(SCRIPT.length), unfold);
+  const step = answers[answered];
+  if (step?.fault?.times === undefined) return step ?? answer("done");
+  const conversation = JSON.stringify(request.body["messages"]);
+  const attempt = (attempts.get(conversation) ?? 0) + 1;
+  attempts.set(conversation, attempt);
+  const { fault, ...proper } = step;
+  return attempt <= (fault.times ?? 0) ? step : proper;
 }
 
 function unfold(_key: string, value: unknown): unknown {

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import Anthropic from "@anthropic-ai/sdk";
 import { type MessagesApi, startMessagesApi } from "@drover/testing";
-import { afterAll, beforeAll, expect } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { drover, environment, FROM_SOURCE } from "../../support/drover.ts";
-import { handsPid } from "./host.ts";
+import { handsPid, isStopped } from "./host.ts";
 import { lastWords } from "./last-words.ts";
 import { until } from "./until.ts";
 
@@ -23,6 +23,7 @@ export class World {
   #url = "";
   #pid = 0;
   #log: string[] = [];
+  readonly #hands: ChildProcess[] = [];
 
   /** `settings` go into the environment of every server of this world. */
   constructor(model: MessagesApi, settings: Readonly<Record<string, string>> = {}) {
@@ -70,16 +71,27 @@ export class World {
    * The world's former hands must have ended. Gives their process.
    */
   async startMortalHands(failPoint: string): Promise<number> {
+    return await this.#startHands(failPoint, (pid) => handsPid(this) === pid);
+  }
+
+  /** The same with hands that stop there before anybody can find them, until they are told to go on. */
+  async startStoppedHands(failPoint: string): Promise<number> {
+    return await this.#startHands(`${failPoint}:stop`, isStopped);
+  }
+
+  async #startHands(failPoint: string, isStarted: (pid: number) => boolean): Promise<number> {
     const child = spawn(process.execPath, [...FROM_SOURCE, "hands"], {
       stdio: ["ignore", "ignore", "pipe"],
       env: environment({ ...this.#env(), DROVER_TEST_FAIL_POINT: failPoint }),
     });
+    this.#hands.push(child);
     child.stderr.on("data", (chunk) => this.#log.push(String(chunk)));
+    const { pid = 0 } = child;
     await until("the hands", async () => {
       if (child.exitCode !== null) throw new Error(`the hands did not start:\n${this.log}`);
-      return handsPid(this) === child.pid || undefined;
+      return isStarted(pid) || undefined;
     });
-    return child.pid ?? 0;
+    return pid;
   }
 
   /** Kills the server with signal 9; resolves when it is gone. */
@@ -99,6 +111,8 @@ export class World {
   /** Stops the server and its hands, and deletes the folder. */
   async close(): Promise<void> {
     drover(["stop", "--hands"], { env: this.#env() });
+    // Those that still stand still have no file by which they could be found.
+    for (const hands of this.#hands) hands.kill("SIGKILL");
     await this.kill();
     await this.model.close();
     rmSync(this.data, { recursive: true, force: true });
@@ -135,4 +149,15 @@ export function useWorld(settings: Readonly<Record<string, string>> = {}): () =>
     if (world === undefined) throw new Error("there is no world outside of a test");
     return world;
   };
+}
+
+/** A world for one test alone, which is still to be started: of what others do nothing can be met. */
+export async function newWorld(settings: Readonly<Record<string, string>> = {}): Promise<World> {
+  const world = new World(await startMessagesApi({ script: lastWords() }), settings);
+  onTestFinished(async () => {
+    const refusals = [...world.model.refusals];
+    await world.close();
+    expect(refusals).toEqual([]);
+  });
+  return world;
 }
