@@ -141,9 +141,16 @@ class Session {
     }
     const successors = Math.min(kills - dead.length, this.#random.int(1, 2));
     const calls = Array.from({ length: dead.length + successors + 1 }, () => answer(CHECK));
-    const turn = this.#turn(script(...calls, answer("done")));
+    let isOver = false;
+    const turn = this.#turn(script(...calls, answer("done"))).finally(() => {
+      isOver = true;
+    });
     for (let struck = 0; struck < successors; struck += 1) {
-      dead.push(await this.#strike("one", this.#random.next() * PROVISION_MS));
+      const delayMs = this.#random.next() * PROVISION_MS;
+      const found = await this.#strikeBefore(() => isOver, "one", delayMs);
+      // The one before may have come when the turn was over: then nobody makes another.
+      if (found === undefined) break;
+      dead.push(found);
     }
     const errors = (await turn).filter(({ isError }) => isError).map(({ text }) => text);
     await theirEnd();
@@ -226,16 +233,29 @@ class Session {
 
   /** The sandbox that is there, once the time is over, or else the next one as soon as it begins to be. */
   async #strike(victim: Victim, delayMs = 0): Promise<Struck> {
+    const struck = await this.#strikeBefore(() => false, victim, delayMs);
+    if (struck === undefined) throw new Error("nothing was there to kill");
+    return struck;
+  }
+
+  /** The same; undefined if it is over and there is none. */
+  async #strikeBefore(
+    isOver: () => boolean,
+    victim: Victim,
+    delayMs: number,
+  ): Promise<Struck | undefined> {
     await pause(delayMs);
-    return await until("something to kill", async () => {
+    const { struck } = await until("something to kill", async () => {
       const endMs = performance.now() + 20;
       while (performance.now() < endMs) {
+        const isLast = isOver();
         const struck = this.#target.strike(victim, (pids) => this.#random.pick(pids));
-        if (struck !== undefined) return struck;
+        if (struck !== undefined || isLast) return { struck };
         await pause(LOOK_MS);
       }
       return undefined;
     });
+    return struck;
   }
 
   async #turn(text: string): Promise<readonly { text: string; isError: boolean }[]> {
