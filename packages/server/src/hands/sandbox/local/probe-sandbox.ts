@@ -9,6 +9,8 @@ import {
 import type { ProviderName } from "../../../core/sandboxes/providers.ts";
 
 const READY_MS = 20_000;
+/** For the way out to judge a connection. */
+const JUDGED_S = 15;
 /** For documentation (RFC 5737): nobody has it, and it is never dialled. */
 const PROBED_ADDRESS = "192.0.2.1";
 
@@ -49,8 +51,9 @@ export async function hasTransparentEgress(
   const network = { type: "limited", hosts: [] } as const;
   try {
     return await probe(provider, { name, network, signal }, async (sandbox) => {
-      // Connected is soon; it ends only once the way out has judged it.
-      const command = `read -r </dev/tcp/${PROBED_ADDRESS}/9`;
+      // Connected is soon; it ends only once the way out has judged it. With a time-out `read` waits first, which on
+      // gVisor a read by itself does not.
+      const command = `read -r -t ${JUDGED_S} </dev/tcp/${PROBED_ADDRESS}/9`;
       await sandbox.exec({ command, timeoutMs: READY_MS }, () => undefined, signal);
       return sandbox.takeEgress().some(({ host }) => host === PROBED_ADDRESS);
     });
