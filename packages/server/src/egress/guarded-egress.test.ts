@@ -239,7 +239,7 @@ test("an answer is read up to a size, up to an end that is asked for, or as far 
     "data: 1\n\n",
     expect.objectContaining({ isTruncated: false }),
   ]);
-  const timedOut = await at("/endless", { timeoutMs: 200 });
+  const timedOut = await at("/endless", { timeoutMs: 1_000 });
   expect(timedOut).toMatchObject({ type: "response", status: 200, isTruncated: true });
   expect(await at("/cut")).toMatchObject({ type: "response", isTruncated: true });
 });

@@ -7,8 +7,6 @@ import { findRecord } from "../local/process-record.ts";
 import { containerName, inspectContainer } from "./containers.ts";
 import { EngineClient } from "./engine-client.ts";
 
-const PATIENCE = { timeout: 10_000 };
-
 interface Engine {
   readonly folder: string;
   readonly socketPath: string;
@@ -38,7 +36,7 @@ export function testContainerEnds(
       return containerName(record.launch_id);
     };
     const removed = (container: string) =>
-      expect.poll(() => inspectContainer(client, container), PATIENCE).toBe(undefined);
+      expect.poll(() => inspectContainer(client, container)).toBe(undefined);
 
     test("one that was paused ends, and its hand has another", async () => {
       const hand = "hand_paused";
@@ -61,13 +59,13 @@ export function testContainerEnds(
       before.holdRemovals();
       await using beside = await startOn(world.provider);
       expect((await beside.sh("echo alive")).output).toBe("alive\n");
-      await expect.poll(() => before.held, PATIENCE).toBe(1);
+      await expect.poll(() => before.held).toBe(1);
       before.passAll();
       await expect
         .poll(async () => {
           await using _next = await startOn(world.provider);
           return await inspectContainer(client, container);
-        }, PATIENCE)
+        })
         .toBe(undefined);
     });
   });

@@ -11,6 +11,9 @@ export interface HostSide {
   readonly socketPath: string;
 }
 
+/** What a probe has in its environment where its answer is sure to come, however busy the machine: seconds. */
+export const PATIENCE = "DROVER_PROBE_PATIENCE_S";
+
 export interface EscapeProbe {
   readonly name: string;
   /** Says `got` if it got what it asked for, and else anything but that. */
@@ -48,7 +51,7 @@ def dial(family, address):
     assert s.recv(9) == b"reached"
 def ask(address):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.settimeout(0.5)
+    s.settimeout(float(os.environ.get("${PATIENCE}", "0.5")))
     s.sendto(b"x", address)
     s.recv(9)
 `;
@@ -192,7 +195,7 @@ export const ESCAPE_PROBES: readonly EscapeProbe[] = [
   {
     name: "a device",
     command: () =>
-      "mknod /tmp/probe-disk b 7 0 && : < /tmp/probe-disk && rm /tmp/probe-disk && echo got",
+      "mknod /tmp/probe-$$ b 7 0 && : < /tmp/probe-$$ && echo got; rm -f /tmp/probe-$$",
   },
   {
     name: "the devices of the machine",

@@ -8,11 +8,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxNetwork } from "../../../core/ports/hands.ts";
 import { type Box, startOn } from "../../../core/ports/sandbox.testsuite.ts";
 import { PUBLIC } from "../../egress/outside.testsuite.ts";
-import { ESCAPE_PROBES, type EscapeProbe, type HostSide } from "./escape-probes.ts";
+import { ESCAPE_PROBES, type EscapeProbe, type HostSide, PATIENCE } from "./escape-probes.ts";
 import type { InstallationWorld } from "./installation-world.ts";
 
 const run = promisify(execFile);
 const CANARY = "canary-of-the-host";
+const PATIENCE_S = 20;
 
 const ALLOWED = "api.test";
 const LIMITED: SandboxNetwork = { type: "limited", hosts: [ALLOWED] };
@@ -75,10 +76,11 @@ export function testControls(folder: () => string): void {
     afterAll(async () => host[Symbol.asyncDispose]());
 
     test.each(ESCAPE_PROBES.filter(isHere))("gets $name", async (probe) => {
-      const script = [probe.prepare ?? "true", probe.command(host)].join("\n");
+      const patience = `export ${PATIENCE}=${PATIENCE_S}`;
+      const script = [patience, probe.prepare ?? "true", probe.command(host)].join("\n");
       const own = probe.allowedIn === undefined ? [] : ["unshare", probe.allowedIn];
       const [program = "", ...args] = [...own, "bash", "-c", script];
-      const { stdout, stderr } = await run(program, args, { timeout: 20_000 }).catch(
+      const { stdout, stderr } = await run(program, args, { timeout: 50_000 }).catch(
         (error: { stdout: string; stderr: string }) => error,
       );
       expect(`${stdout}${stderr}`.split("\n")).toContain("got");
