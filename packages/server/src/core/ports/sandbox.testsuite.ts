@@ -139,7 +139,8 @@ export function testSandboxes(name: string, open: () => Promise<SandboxWorld>): 
     test("kills the shell and all it started when the time is over", async () => {
       await using box = await start();
       await box.sh(SURVIVORS);
-      expect(await processes(box)).not.toEqual([]);
+      // They may not have become their programs yet.
+      await expect.poll(() => processes(box)).not.toEqual([]);
       const result = await box.sh("echo before; trap '' TERM; sleep 600", 2_000);
       expect(result).toEqual({ exitCode: null, ended: "timeout", output: "before\n" });
       expect(await processes(box)).toEqual([]);

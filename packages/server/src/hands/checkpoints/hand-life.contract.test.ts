@@ -309,7 +309,13 @@ test("what is more than is kept stays here, and that is told", async () => {
   );
   // Tried again once something changed.
   await machine.run("rm large", ahead(1));
-  expect((await machine.told()).checkpoint).not.toBeNull();
+  let next = await machine.told();
+  // Told of the call before, if the machine had time for it in between.
+  if (next.call_ids.at(-1) !== `sevt_${calls}`) {
+    await machine.hands.acknowledge(next);
+    next = await machine.told();
+  }
+  expect(next.checkpoint).not.toBeNull();
 });
 
 test("hands that begin anew keep what those before did not get to", async () => {
