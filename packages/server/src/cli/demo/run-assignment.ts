@@ -1,4 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type Anthropic from "@anthropic-ai/sdk";
+import type { SessionHand } from "@drover/api";
 import { OperatorError } from "../../lib/operator-error.ts";
 import type { DemoServer } from "./demo-server.ts";
 import { lineOf } from "./event-line.ts";
@@ -8,6 +10,8 @@ import type { Transcript } from "./transcript.ts";
 
 /** A command that has run so long without a result is in its middle. */
 const MIDDLE_MS = 5_000;
+/** Between two looks whether the first command was sent. */
+const LOOK_MS = 100;
 /** How long the server stays dead, so that it can be seen that the command does not care. */
 const DEAD_MS = 2_000;
 const WORK_MS_MAX = 15 * 60_000;
@@ -22,9 +26,10 @@ export async function runAssignment(
   server: DemoServer,
   transcript: Transcript,
 ): Promise<RunOnce> {
-  const accident = new Accident(server, transcript);
   const events: SessionEvent[] = [];
   const watching = new AbortController();
+  const isSent = () => firstIsSent(client, assignment.sessionId, watching.signal);
+  const accident = new Accident(server, transcript, isSent);
   const timer = setTimeout(() => watching.abort(), WORK_MS_MAX);
   try {
     for await (const seen of watchSession(client, assignment.sessionId, watching.signal)) {
@@ -48,19 +53,32 @@ export async function runAssignment(
   throw new OperatorError(`The agent was not finished after ${WORK_MS_MAX / 60_000} minutes.`);
 }
 
+/**
+ * Resolves once the session has sent a call to its sandbox. The first waits for the hands to be started: on
+ * a busy machine that alone takes so long that a short command would be taken for a long one.
+ */
+async function firstIsSent(client: Anthropic, sessionId: string, signal: AbortSignal) {
+  const path = `/v1/drover/sessions/${sessionId}/hand`;
+  const isUsed = async () => (await client.get<SessionHand>(path, { signal })).is_used;
+  while (!(await isUsed())) await pause(LOOK_MS, undefined, { signal });
+}
+
 /** The death of the server, once, in the middle of the first command that takes long enough. */
 class Accident {
   readonly #server: DemoServer;
   readonly #transcript: Transcript;
+  readonly #isSent: () => Promise<void>;
   #running: string | undefined;
+  #waiting: Promise<void> | undefined;
   #victim: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #happening: Promise<Outage> | undefined;
   #outage: Outage | undefined;
 
-  constructor(server: DemoServer, transcript: Transcript) {
+  constructor(server: DemoServer, transcript: Transcript, isSent: () => Promise<void>) {
     this.#server = server;
     this.#transcript = transcript;
+    this.#isSent = isSent;
   }
 
   /** Once it is over. */
@@ -73,10 +91,19 @@ class Accident {
     if (event.type === "agent.tool_use" && event.name === "bash") {
       this.#running = event.id;
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => this.#happen(event.id), MIDDLE_MS);
+      this.#waiting = this.#waitFor(event.id);
+      // As with what happens then: whoever asks for the findings gets the failure.
+      this.#waiting.catch(() => undefined);
     } else if (event.type === "agent.tool_result" && event.tool_use_id === this.#running) {
+      this.#running = undefined;
       clearTimeout(this.#timer);
     }
+  }
+
+  async #waitFor(callId: string): Promise<void> {
+    await this.#isSent();
+    if (this.#running !== callId || this.#happening !== undefined) return;
+    this.#timer = setTimeout(() => this.#happen(callId), MIDDLE_MS);
   }
 
   connection(state: "connected" | "disconnected"): void {
@@ -92,6 +119,7 @@ class Accident {
   }
 
   async findings(events: readonly SessionEvent[]): Promise<RunOnce> {
+    await this.#waiting;
     if (this.#victim === undefined || this.#happening === undefined) {
       return {
         isProved: false,
