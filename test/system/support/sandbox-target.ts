@@ -86,7 +86,7 @@ export class SandboxTarget {
       const shell = inside.find((pid) => commandLine(pid) === SHELL && isAgent(parentOf(pid)));
       return shell !== undefined && kill(shell);
     }
-    const carriers = pids().filter((pid) => isOf(pid, launchId) && isRunning(pid));
+    const carriers = pids().filter((pid) => isCarrier(pid, launchId));
     if (carriers.length === 0) return false;
     const targets = victim === "all" ? new Set([...carriers, ...inside]) : [pick(carriers)];
     const isHit = [...targets].filter(kill).length > 0;
@@ -135,6 +135,11 @@ function pids(): number[] {
 /** Carries a launch's id: the launcher, bubblewrap, the first process inside and the agent. */
 function isOf(pid: number, launchId: string): boolean {
   return commandLine(pid).endsWith(`\0${launchId}\0`);
+}
+
+/** With whose death the sandbox dies. What the agent is about to run has its command line for a moment. */
+function isCarrier(pid: number, launchId: string): boolean {
+  return isOf(pid, launchId) && isRunning(pid) && !isAgent(parentOf(pid));
 }
 
 /** Not the first process, which has its name as an argument, and gets what a killed shell leaves. */
