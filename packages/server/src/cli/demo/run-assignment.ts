@@ -10,7 +10,7 @@ import type { Transcript } from "./transcript.ts";
 
 /** A command that has run so long without a result is in its middle. */
 const MIDDLE_MS = 5_000;
-/** Between two looks whether the first command was sent. */
+/** Between two looks whether a call was sent to the sandbox. */
 const LOOK_MS = 100;
 /** How long the server stays dead, so that it can be seen that the command does not care. */
 const DEAD_MS = 2_000;
@@ -28,7 +28,8 @@ export async function runAssignment(
 ): Promise<RunOnce> {
   const events: SessionEvent[] = [];
   const watching = new AbortController();
-  const isSent = () => firstIsSent(client, assignment.sessionId, watching.signal);
+  const path = `/v1/drover/sessions/${assignment.sessionId}/hand`;
+  const isSent = async () => (await client.get<SessionHand>(path)).is_used;
   const accident = new Accident(server, transcript, isSent);
   const timer = setTimeout(() => watching.abort(), WORK_MS_MAX);
   try {
@@ -53,21 +54,11 @@ export async function runAssignment(
   throw new OperatorError(`The agent was not finished after ${WORK_MS_MAX / 60_000} minutes.`);
 }
 
-/**
- * Resolves once the session has sent a call to its sandbox. The first waits for the hands to be started: on
- * a busy machine that alone takes so long that a short command would be taken for a long one.
- */
-async function firstIsSent(client: Anthropic, sessionId: string, signal: AbortSignal) {
-  const path = `/v1/drover/sessions/${sessionId}/hand`;
-  const isUsed = async () => (await client.get<SessionHand>(path, { signal })).is_used;
-  while (!(await isUsed())) await pause(LOOK_MS, undefined, { signal });
-}
-
 /** The death of the server, once, in the middle of the first command that takes long enough. */
 class Accident {
   readonly #server: DemoServer;
   readonly #transcript: Transcript;
-  readonly #isSent: () => Promise<void>;
+  readonly #isSent: () => Promise<boolean>;
   #running: string | undefined;
   #waiting: Promise<void> | undefined;
   #victim: string | undefined;
@@ -75,7 +66,7 @@ class Accident {
   #happening: Promise<Outage> | undefined;
   #outage: Outage | undefined;
 
-  constructor(server: DemoServer, transcript: Transcript, isSent: () => Promise<void>) {
+  constructor(server: DemoServer, transcript: Transcript, isSent: () => Promise<boolean>) {
     this.#server = server;
     this.#transcript = transcript;
     this.#isSent = isSent;
@@ -100,8 +91,12 @@ class Accident {
     }
   }
 
+  /**
+   * The first call waits for the hands to be started: on a busy machine that alone takes so long that a short
+   * command would be taken for a long one.
+   */
   async #waitFor(callId: string): Promise<void> {
-    await this.#isSent();
+    while (this.#running === callId && !(await this.#isSent())) await pause(LOOK_MS);
     if (this.#running !== callId || this.#happening !== undefined) return;
     this.#timer = setTimeout(() => this.#happen(callId), MIDDLE_MS);
   }
@@ -115,6 +110,7 @@ class Accident {
   }
 
   cancel(): void {
+    this.#running = undefined;
     clearTimeout(this.#timer);
   }
 
