@@ -109,7 +109,7 @@ test.each([
 
 /** Starts a server that must not start; its log is off, so that only what the command says is there. */
 function serve(env: Readonly<Record<string, string>>): { status: number | null; lines: string[] } {
-  const result = drover(["serve"], { env: { ...defaults(), ...env }, timeoutMs: 30_000 });
+  const result = drover(["serve"], { env: { ...defaults(), ...env } });
   return { status: result.status, lines: result.stderr.trim().split("\n") };
 }
 
@@ -122,7 +122,7 @@ function serveIn(
   const result = spawnSync("bwrap", ["--dev-bind", "/", "/", ...mounts, ...node], {
     encoding: "utf8",
     env: { PATH: process.env["PATH"], ...defaults(), ...env },
-    timeout: 30_000,
+    timeout: 100_000,
   });
   return { status: result.status, lines: result.stderr.trim().split("\n") };
 }

@@ -36,31 +36,27 @@ test.each([
   "serve.question.after:1",
   "serve.question.before:2",
   "serve.question.after:2",
-])(
-  "a server that dies at %s",
-  async (point) => {
-    const secret = `canary-${point}`;
-    const talk = await sessionWith(secret);
-    await world().kill();
-    await world().start(["env", `DROVER_TEST_FAIL_POINT=${point}`]);
-    const { pid } = world();
-    const command = `curl -sS -x http://127.0.0.1:3128 -H "x-key: $KEY" ${echo.secure}/${encodeURIComponent(point)}`;
-    await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
-    await until("the death", async () => !isAlive(pid) || undefined);
-    await world().restart();
-    const [result] = resultsOf(await talk.afterTurns(1));
-    expect(result).toMatchObject({ isError: false, text: expect.stringContaining("***") });
-    const arrived = echo.seen.filter((text) => text.includes(encodeURIComponent(point)));
-    expect(arrived).toEqual([expect.stringContaining(secret)]);
-    // On record, before it was used.
-    const uses = await fetch(`${world().url}/v1/drover/credential_uses?session_id=${talk.id}`, {
-      headers: { "x-api-key": world().apiKey },
-    });
-    const { data } = (await uses.json()) as { data: readonly { releases: number }[] };
-    expect(data.reduce((sum, { releases }) => sum + releases, 0)).toBeGreaterThan(0);
-  },
-  60_000,
-);
+])("a server that dies at %s", async (point) => {
+  const secret = `canary-${point}`;
+  const talk = await sessionWith(secret);
+  await world().kill();
+  await world().start(["env", `DROVER_TEST_FAIL_POINT=${point}`]);
+  const { pid } = world();
+  const command = `curl -sS -x http://127.0.0.1:3128 -H "x-key: $KEY" ${echo.secure}/${encodeURIComponent(point)}`;
+  await talk.say(script(answer(toolCall("bash", { command })), answer("done")));
+  await until("the death", async () => !isAlive(pid) || undefined);
+  await world().restart();
+  const [result] = resultsOf(await talk.afterTurns(1));
+  expect(result).toMatchObject({ isError: false, text: expect.stringContaining("***") });
+  const arrived = echo.seen.filter((text) => text.includes(encodeURIComponent(point)));
+  expect(arrived).toEqual([expect.stringContaining(secret)]);
+  // On record, before it was used.
+  const uses = await fetch(`${world().url}/v1/drover/credential_uses?session_id=${talk.id}`, {
+    headers: { "x-api-key": world().apiKey },
+  });
+  const { data } = (await uses.json()) as { data: readonly { releases: number }[] };
+  expect(data.reduce((sum, { releases }) => sum + releases, 0)).toBeGreaterThan(0);
+});
 
 async function sessionWith(secret_value: string): Promise<Conversation> {
   const { vaults } = world().client.beta;

@@ -53,7 +53,7 @@ test("a token that was lost with the hands between its exchange and the store is
   });
   // Once it is refused for good, it is marked; asking for a validation is asking to try it again.
   expect(await validate()).toMatchObject({ status: "invalid", refresh: { status: "failed" } });
-}, 60_000);
+});
 
 interface Tokens {
   readonly access_token: string;

@@ -16,11 +16,12 @@ import { useWorld } from "./support/world.ts";
 
 const world = useWorld(OPEN_WORKSPACES);
 
-/** Writes to the workspace for as long as anything of the call lives. */
-const TICKING = "(while :; do echo tick >> ticks; sleep 0.02; done) & ";
+/** Writes to the workspace for as long as anything of the call lives, and has begun to when it is over. */
+const ticking = (file: string) =>
+  `(while :; do echo tick >> ${file}; sleep 0.02; done) & until [ -e ${file} ]; do :; done`;
 /** Says whether somebody still writes there, and lets nobody wait for the answer. */
-const IS_QUIET =
-  "before=$(wc -l < ticks); sleep 0.5; [ $before = $(wc -l < ticks) ] && echo quiet; cat kept";
+const isQuiet = (file: string) =>
+  `before=$(wc -l < ${file}); sleep 0.5; [ $before = $(wc -l < ${file}) ] && echo quiet; cat kept`;
 
 test("talk alone makes no hands and no sandbox; the first tool call makes both", async () => {
   const talk = await Conversation.open(world());
@@ -41,8 +42,10 @@ test("a sandbox that is killed is one tool error, and the next call works on the
   const known = new Set(sandboxPids(world()));
   await talk.say(
     script(
-      answer(toolCall("bash", { command: `echo kept > kept; ${TICKING} sleep ${marker}` })),
-      answer(toolCall("bash", { command: IS_QUIET })),
+      answer(
+        toolCall("bash", { command: `echo kept > kept; ${ticking(marker)}; sleep ${marker}` }),
+      ),
+      answer(toolCall("bash", { command: isQuiet(marker) })),
       answer("went on"),
     ),
   );
@@ -84,8 +87,10 @@ test("a command whose hands are killed is answered as unknown, and writes nothin
   const marker = longSleep();
   await talk.say(
     script(
-      answer(toolCall("bash", { command: `echo kept > kept; ${TICKING} sleep ${marker}` })),
-      answer(toolCall("bash", { command: IS_QUIET })),
+      answer(
+        toolCall("bash", { command: `echo kept > kept; ${ticking(marker)}; sleep ${marker}` }),
+      ),
+      answer(toolCall("bash", { command: isQuiet(marker) })),
       answer("went on"),
     ),
   );
@@ -93,14 +98,15 @@ test("a command whose hands are killed is answered as unknown, and writes nothin
   const before = handsPid(world()) ?? 0;
   process.kill(before, "SIGKILL");
   await talk.event(isType("agent.tool_result"));
-  const ticks = workspaceFile(world(), "ticks");
+  const ticks = workspaceFile(world(), marker);
+  expect(ticks).toContain("tick");
   expect(processesWith(marker)).toEqual([]);
   const history = await talk.afterTurns(1);
   expect(resultsOf(history)).toEqual([
     { text: expect.stringMatching(/unknown.*not run again/s), isError: true },
     { text: "quiet\nkept", isError: false },
   ]);
-  expect(workspaceFile(world(), "ticks")).toBe(ticks);
+  expect(workspaceFile(world(), marker)).toBe(ticks);
   expect(handsPid(world())).not.toBe(before);
   expect(typesOf(history).filter((type) => type === "session.error")).toEqual([]);
 });
@@ -110,8 +116,10 @@ test("hands and server killed together are the same: unknown, then on with the s
   const marker = longSleep();
   await talk.say(
     script(
-      answer(toolCall("bash", { command: `echo kept > kept; ${TICKING} sleep ${marker}` })),
-      answer(toolCall("bash", { command: IS_QUIET })),
+      answer(
+        toolCall("bash", { command: `echo kept > kept; ${ticking(marker)}; sleep ${marker}` }),
+      ),
+      answer(toolCall("bash", { command: isQuiet(marker) })),
       answer("went on"),
     ),
   );

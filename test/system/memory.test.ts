@@ -1,9 +1,16 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answer, toolCall } from "@drover/testing";
 import { expect, test } from "vitest";
 import { Conversation, resultsOf } from "./support/conversation.ts";
-import { handsPid, isAlive, OPEN_WORKSPACES, sandboxPids, workspaceFile } from "./support/host.ts";
+import {
+  handsPid,
+  isAlive,
+  OPEN_WORKSPACES,
+  sandboxPids,
+  workspaceFile,
+  workspaceWith,
+} from "./support/host.ts";
 import { script } from "./support/last-words.ts";
 import { until } from "./support/until.ts";
 import { useWorld } from "./support/world.ts";
@@ -119,7 +126,7 @@ test("sessions that share a store see each other's changes, and lose none that c
     "touch begun; until [ -e go ]; do sleep 0.02; done",
   ].join("; ");
   await two.say(script(bash(command), bash(`cd ${store.path}; ls; cat shared.md`), answer("done")));
-  const workspace = await until("the command", () => workspaceWith("begun"));
+  const workspace = await until("the command", () => workspaceWith(world(), "begun"));
   const [shared] = (await memory().memories.list(store.id, {})).data;
   if (shared?.type !== "memory") throw new Error("the memory is not there");
   await memory().memories.update(shared.id, { memory_store_id: store.id, content: "api" });
@@ -206,13 +213,6 @@ test.each([
   expect(resultsOf(await talk.afterTurns(2)).at(-1)).toEqual({ text: "1", isError: false });
   expect(await versions(store.id)).toEqual([`created /one ${talk.id}`]);
 });
-
-function workspaceWith(name: string): string | undefined {
-  const hands = join(world().data, "hands");
-  return readdirSync(hands)
-    .map((hand) => join(hands, hand, "workspace"))
-    .find((folder) => existsSync(join(folder, name)));
-}
 
 async function end(pid: number | undefined): Promise<void> {
   if (pid === undefined || !isAlive(pid)) return;

@@ -147,6 +147,6 @@ function fill(file: string): void {
 
 function serve(data: string): { status: number | null; lines: string[] } {
   const env = { DROVER_DATA: data, DROVER_PORT: "0", DROVER_LOG_LEVEL: "silent" };
-  const { status, stderr } = drover(["serve"], { env, timeoutMs: 30_000 });
+  const { status, stderr } = drover(["serve"], { env });
   return { status, lines: stderr.trim().split("\n") };
 }

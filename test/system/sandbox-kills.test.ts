@@ -69,7 +69,10 @@ test(`${KILLS} kills of sandboxes at random moments: one tool error each, and al
   await until("the end of all sandboxes", () => sandboxPids(world()).length === 0 || undefined);
   const folders = () => readdirSync(join(world().data, "hands"));
   await until("the end of all workspaces", () => folders().length === 0 || undefined);
-  expect(descriptorsOf(world())).toBeLessThanOrEqual(before + DESCRIPTORS_SLACK);
+  await until(
+    () => `the descriptors of the dead: ${descriptorsOf(world())}, and ${before} at first`,
+    () => descriptorsOf(world()) <= before + DESCRIPTORS_SLACK || undefined,
+  );
 });
 
 interface SessionParts {

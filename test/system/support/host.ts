@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./until.ts";
 import type { World } from "./world.ts";
@@ -49,9 +49,14 @@ export const OPEN_WORKSPACES = { DROVER_SANDBOX_DISK_MB: "0" } as const;
 
 /** A file of a workspace, looked for in every sandbox of the world; undefined if there is none. */
 export function workspaceFile(world: World, name: string): string | undefined {
-  return hands(world)
-    .map((hand) => readIfThere(join(world.data, "hands", hand, "workspace", name)))
+  return workspaces(world)
+    .map((workspace) => readIfThere(join(workspace, name)))
     .find((text) => text !== undefined);
+}
+
+/** The workspace that has the file; undefined if there is none. */
+export function workspaceWith(world: World, name: string): string | undefined {
+  return workspaces(world).find((workspace) => existsSync(join(workspace, name)));
 }
 
 export function isAlive(pid: number): boolean {
@@ -70,6 +75,10 @@ function stateOf(pid: number): string {
 
 function someOf<T>(found: readonly T[]): readonly T[] | undefined {
   return found.length > 0 ? found : undefined;
+}
+
+function workspaces(world: World): string[] {
+  return hands(world).map((hand) => join(world.data, "hands", hand, "workspace"));
 }
 
 function hands(world: World): string[] {
