@@ -11,6 +11,11 @@ const READ_MAX = 8 * 1024;
 /** One character, however it is written: in JSON, in HTML or in a URL. */
 const WRITTEN =
   /\\u[0-9a-f]{4}|\\["\\/]|&#x?[0-9a-f]{1,6};|&(?:amp|lt|gt|quot|apos);|%[0-9a-f]{2}|./gisu;
+/**
+ * How a text is read: unescaped, and as it stands, since the end of a secret and what follows it may look like an
+ * escape, such as `%` before two digits.
+ */
+const READINGS = [WRITTEN, /./gsu] as const;
 /** What may stand between two parts of a secret that was wrapped or quoted. */
 const BETWEEN = /[\s"'`\\\u200b]/;
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -40,9 +45,10 @@ export function scrubber(
   secrets: readonly string[],
   { lengthMax }: { readonly lengthMax: number },
 ): (text: string) => string {
-  const fragments = fragmentsOf(secrets.filter((secret) => secret.length >= SECRET_MIN));
+  const long = secrets.filter((secret) => secret.length >= SECRET_MIN);
+  const readings = READINGS.map((pattern) => ({ pattern, fragments: fragmentsOf(long, pattern) }));
   return (text) => {
-    const known = withoutFragments(text.slice(0, READ_MAX), fragments);
+    const known = withoutFragments(text.slice(0, READ_MAX), readings);
     const clean = LOOKS_SECRET.reduce(
       (rest, pattern) =>
         rest.replace(pattern, (...match: unknown[]) => {
@@ -60,10 +66,15 @@ export function scrubber(
 /** Parts that are looked for, by their length. */
 type Fragments = ReadonlyMap<number, ReadonlySet<string>>;
 
-function fragmentsOf(secrets: readonly string[]): Fragments {
+interface Reading {
+  readonly pattern: RegExp;
+  readonly fragments: Fragments;
+}
+
+function fragmentsOf(secrets: readonly string[], pattern: RegExp): Fragments {
   const byLength = new Map<number, Set<string>>();
   for (const form of secrets.flatMap(formsOf)) {
-    const plain = compact(form).text;
+    const plain = compact(form, pattern).text;
     if (plain.length < SECRET_MIN) continue;
     const length = Math.min(FRAGMENT_MIN, plain.length);
     const parts = byLength.get(length) ?? new Set<string>();
@@ -87,10 +98,10 @@ interface Compact {
   readonly places: readonly { readonly from: number; readonly to: number }[];
 }
 
-function compact(original: string): Compact {
+function compact(original: string, pattern: RegExp): Compact {
   let text = "";
   const places: { from: number; to: number }[] = [];
-  for (const match of original.matchAll(WRITTEN)) {
+  for (const match of original.matchAll(pattern)) {
     const character = unescaped(match[0]);
     if (BETWEEN.test(character) && match[0].length === 1) continue;
     for (const unit of comparable(character)) {
@@ -121,24 +132,24 @@ function comparable(character: string): string {
   return small === "_" ? "/" : small;
 }
 
-function withoutFragments(original: string, fragments: Fragments): string {
-  if (fragments.size === 0) return original;
-  const { text, places } = compact(original);
-  const isSecret = new Uint8Array(text.length);
-  for (const [length, parts] of fragments) {
-    for (let at = 0; at + length <= text.length; at++) {
-      if (parts.has(text.slice(at, at + length))) isSecret.fill(1, at, at + length);
+function withoutFragments(original: string, readings: readonly Reading[]): string {
+  const isSecret = new Uint8Array(original.length);
+  for (const { pattern, fragments } of readings) {
+    if (fragments.size === 0) continue;
+    const { text, places } = compact(original, pattern);
+    for (const [length, parts] of fragments) {
+      for (let at = 0; at + length <= text.length; at++) {
+        if (!parts.has(text.slice(at, at + length))) continue;
+        isSecret.fill(1, places[at]?.from, places[at + length - 1]?.to);
+      }
     }
   }
   let clean = "";
   let kept = 0;
-  for (let at = 0; at < text.length; at++) {
-    if (isSecret[at] !== 1) continue;
-    let end = at;
-    while (isSecret[end + 1] === 1) end += 1;
-    clean += original.slice(kept, places[at]?.from ?? kept) + REDACTED;
-    kept = places[end]?.to ?? original.length;
-    at = end;
+  for (let at = isSecret.indexOf(1); at >= 0; at = isSecret.indexOf(1, kept)) {
+    const end = isSecret.indexOf(0, at);
+    clean += original.slice(kept, at) + REDACTED;
+    kept = end < 0 ? original.length : end;
   }
   return clean + original.slice(kept);
 }

@@ -43,6 +43,14 @@ test("no start of a secret is left where the text was cut off", () => {
   }
 });
 
+test.each([
+  ["!!!!!!!%", "00"],
+  ["p4ss-w0&", "lt;"],
+  ["p4ssw0\\u0", "041"],
+])("a secret is taken out whose end looks like the beginning of an escape: %s", (secret, after) => {
+  expect(shown(`no ${secret}${after}`, [secret]).body).toBe(`no [redacted]${after}`);
+});
+
 test("never shows a secret, whatever stands around it", () => {
   const secret = fc.string({ minLength: 8, maxLength: 40 }).filter((text) => /\S{8}/.test(text));
   fc.assert(
@@ -51,5 +59,6 @@ test("never shows a secret, whatever stands around it", () => {
       const { body } = shown(`${before}${text}${after}`, [text]);
       expect(body).not.toContain(text);
     }),
+    { numRuns: 1_000 },
   );
 });
