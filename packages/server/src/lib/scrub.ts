@@ -11,13 +11,18 @@ const READ_MAX = 8 * 1024;
 /** One character, however it is written: in JSON, in HTML or in a URL. */
 const WRITTEN =
   /\\u[0-9a-f]{4}|\\["\\/]|&#x?[0-9a-f]{1,6};|&(?:amp|lt|gt|quot|apos);|%[0-9a-f]{2}|./gisu;
-/**
- * How a text is read: unescaped, and as it stands, since the end of a secret and what follows it may look like an
- * escape, such as `%` before two digits.
- */
-const READINGS = [WRITTEN, /./gsu] as const;
+/** Each as it stands. */
+const LITERAL = /./gsu;
 /** What may stand between two parts of a secret that was wrapped or quoted. */
 const BETWEEN = /[\s"'`\\\u200b]/;
+/**
+ * How a text is read: unescaped and without what stands between, and as it is, since the end of a secret and what
+ * follows it may look like an escape, such as `%` before two digits, and much of a secret may be quotes.
+ */
+const READINGS: readonly Reading[] = [
+  { character: WRITTEN, between: BETWEEN },
+  { character: LITERAL, between: undefined },
+];
 const ENTITIES: Readonly<Record<string, string>> = {
   "&amp;": "&",
   "&lt;": "<",
@@ -46,9 +51,9 @@ export function scrubber(
   { lengthMax }: { readonly lengthMax: number },
 ): (text: string) => string {
   const long = secrets.filter((secret) => secret.length >= SECRET_MIN);
-  const readings = READINGS.map((pattern) => ({ pattern, fragments: fragmentsOf(long, pattern) }));
+  const sought = READINGS.map((reading) => ({ reading, fragments: fragmentsOf(long, reading) }));
   return (text) => {
-    const known = withoutFragments(text.slice(0, READ_MAX), readings);
+    const known = withoutFragments(text.slice(0, READ_MAX), sought);
     const clean = LOOKS_SECRET.reduce(
       (rest, pattern) =>
         rest.replace(pattern, (...match: unknown[]) => {
@@ -67,14 +72,19 @@ export function scrubber(
 type Fragments = ReadonlyMap<number, ReadonlySet<string>>;
 
 interface Reading {
-  readonly pattern: RegExp;
+  readonly character: RegExp;
+  readonly between: RegExp | undefined;
+}
+
+interface Sought {
+  readonly reading: Reading;
   readonly fragments: Fragments;
 }
 
-function fragmentsOf(secrets: readonly string[], pattern: RegExp): Fragments {
+function fragmentsOf(secrets: readonly string[], reading: Reading): Fragments {
   const byLength = new Map<number, Set<string>>();
   for (const form of secrets.flatMap(formsOf)) {
-    const plain = compact(form, pattern).text;
+    const plain = compact(form, reading).text;
     if (plain.length < SECRET_MIN) continue;
     const length = Math.min(FRAGMENT_MIN, plain.length);
     const parts = byLength.get(length) ?? new Set<string>();
@@ -92,18 +102,18 @@ function formsOf(secret: string): readonly string[] {
 }
 
 interface Compact {
-  /** As it is compared: unescaped, small letters, without what may stand between. */
+  /** As it is compared: in small letters, and as its reading has it. */
   readonly text: string;
   /** For each of its characters, where it begins and ends in the original. */
   readonly places: readonly { readonly from: number; readonly to: number }[];
 }
 
-function compact(original: string, pattern: RegExp): Compact {
+function compact(original: string, { character: pattern, between }: Reading): Compact {
   let text = "";
   const places: { from: number; to: number }[] = [];
   for (const match of original.matchAll(pattern)) {
     const character = unescaped(match[0]);
-    if (BETWEEN.test(character) && match[0].length === 1) continue;
+    if (between?.test(character) && match[0].length === 1) continue;
     for (const unit of comparable(character)) {
       text += unit;
       places.push({ from: match.index, to: match.index + match[0].length });
@@ -132,11 +142,11 @@ function comparable(character: string): string {
   return small === "_" ? "/" : small;
 }
 
-function withoutFragments(original: string, readings: readonly Reading[]): string {
+function withoutFragments(original: string, sought: readonly Sought[]): string {
   const isSecret = new Uint8Array(original.length);
-  for (const { pattern, fragments } of readings) {
+  for (const { reading, fragments } of sought) {
     if (fragments.size === 0) continue;
-    const { text, places } = compact(original, pattern);
+    const { text, places } = compact(original, reading);
     for (const [length, parts] of fragments) {
       for (let at = 0; at + length <= text.length; at++) {
         if (!parts.has(text.slice(at, at + length))) continue;

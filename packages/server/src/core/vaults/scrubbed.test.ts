@@ -51,6 +51,11 @@ test.each([
   expect(shown(`no ${secret}${after}`, [secret]).body).toBe(`no [redacted]${after}`);
 });
 
+test("a secret is taken out that is mostly quotes", () => {
+  const secret = '""!"\\!!"';
+  expect(shown(`no ${secret}.`, [secret]).body).toBe("no [redacted].");
+});
+
 test("never shows a secret, whatever stands around it", () => {
   const secret = fc.string({ minLength: 8, maxLength: 40 }).filter((text) => /\S{8}/.test(text));
   fc.assert(
